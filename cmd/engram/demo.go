@@ -28,8 +28,8 @@ func newDemo() *cobra.Command {
 		Short: "Watch a simulated robot live in a memory, and ask about it",
 		Long: `Starts a memory server, lets a simulated robot live in it for some seconds, and
 shows what can be asked, with the commands to do it by hand. The robot reports 43
-joints at 100 Hz, a stereo pair of rendered 640x480 images at 20 Hz, objects, the kitchen
-that they are in, speech and what its skills do.`,
+joints at 100 Hz, a stereo pair of rendered images at 20 Hz (640x480; with --keep
+320x240), objects, the kitchen that they are in, speech and what its skills do.`,
 		Args: positional(cobra.NoArgs),
 	}
 	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives")

@@ -79,3 +79,15 @@ func TestRecording(t *testing.T) {
 		t.Error("no joints")
 	}
 }
+
+// A page that is opened on a recording of another day leads there.
+func TestPageOfARecording(t *testing.T) {
+	testkit.Long(t)
+	testkit.Node(t, "app", "playwright-core")
+	svc := serving.NewOf(t, server.Config{Memories: memories.All(), Log: testkit.Quiet})
+	if _, err := ingest.Import(t.Context(), svc, testkit.Recording(t, "g1_bottle_2.mcap"), ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	url, _ := serve(t, svc, serving.AnyPort)
+	browser(t, "recording.mjs", url, nil)
+}

@@ -8,7 +8,7 @@ import { eachStats, idOf, items, memory, namesOf, said, type Item } from './lib/
 import { Pace } from './lib/pace'
 import { lastName, named } from './lib/texts'
 import { levelsOf, mayMatch, type Levels } from './lib/patterns'
-import { parse } from './lib/time'
+import { full, parse, SECOND } from './lib/time'
 import { Turns } from './lib/turns'
 import { forgetShapes } from './lib/type'
 import { clock, view } from './state.svelte'
@@ -23,6 +23,8 @@ export interface Alert {
   more?: string[]
   /** The view that shows more. */
   tab?: string
+  /** What can be done at once. */
+  act?: { name: string; run: () => void }
 }
 
 class Server {
@@ -96,7 +98,7 @@ class Tree {
     }
     let first: bigint | undefined, last: bigint | undefined
     for (const n of r.nodes) {
-      if (n.level !== Level.MEMORY) continue
+      if (n.level !== Level.MEMORY || n.id === 'SystemState') continue // a server writes there by itself
       for (const t of [n.first, n.disk?.snapshots ? n.disk.first : undefined]) if (t !== undefined && (first === undefined || t < first)) first = t
       for (const t of [n.last, n.disk?.snapshots ? n.disk.last : undefined]) if (t !== undefined && (last === undefined || t > last)) last = t
     }
@@ -105,6 +107,17 @@ class Tree {
     this.first = first
     this.last = last
     this.loaded = true
+  }
+
+  /** Tells where a recording is, if nothing is remembered of the last hour. */
+  tellOfThePast() {
+    const { first, last } = this
+    if (!view.live || first === undefined || last === undefined || clock.read() - last < 3600n * SECOND) return server.well('past')
+    const go = () => {
+      view.range = [first - (last - first) / 50n - 1n, last + (last - first) / 50n + 1n]
+      view.seek(last)
+    }
+    server.alert({ key: 'past', kind: 'note', text: `The newest of what is remembered is of ${full(last, 0)}.`, act: { name: 'Go there', run: go } })
   }
 
   /** How many updates core segments have refused since the page was opened; those that have. */
@@ -439,6 +452,7 @@ export function followServer() {
       }
       server.epoch = info.epoch
       await tree.refresh(abort.signal)
+      tree.tellOfThePast()
       if (lost || anew) view.refresh()
       lost = false
       server.connected = true

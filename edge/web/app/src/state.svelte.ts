@@ -74,6 +74,7 @@ class View {
     if (this.unreadable.length) this.unreadable = []
     this.live = true
     this.playing = false
+    this.loop = false
   }
 
   /** Shows what was in force at a time, and stays there. */

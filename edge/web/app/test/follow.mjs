@@ -67,7 +67,7 @@ await test(
 
     step('A time that cannot be read is told of, and is not taken for now; one before 1970 is one.')
     await page.goto(address + '/' + query + '&at=yesteryear')
-    await page.getByRole('status').getByText(/no time: yesteryear/).waitFor()
+    await page.getByRole('status').getByText(/time that cannot be read: yesteryear/).waitFor()
     await page.getByTestId('time').getByText(/^at /).waitFor()
     await page.goto(address + '/' + query + '&at=1960-05-01T12:00:00Z')
     await page.getByTestId('time').getByText(/^at 1960-05-01 12:00:00/).waitFor()

@@ -23,11 +23,13 @@ export function full(t: bigint, digits = 3): string {
 export function span(ns: bigint): string {
   const s = Number(ns) / 1e9
   const a = Math.abs(s)
+  const whole = Math.floor(a)
+  const sign = s < 0 ? '-' : ''
   if (a < 1e-3) return `${(s * 1e6).toFixed(0)} µs`
   if (a < 1) return `${(s * 1e3).toFixed(0)} ms`
-  if (a < 60) return `${s.toFixed(1)} s`
-  if (a < 3600) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`
-  if (a < 172800) return `${Math.floor(s / 3600)} h ${Math.round((s % 3600) / 60)} min`
+  if (a < 59.95) return `${s.toFixed(1)} s`
+  if (a < 3600) return `${sign}${Math.floor(whole / 60)} min ${whole % 60} s`
+  if (a < 172800) return `${sign}${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`
   return `${(s / 86400).toFixed(1)} days`
 }
 
