@@ -57,6 +57,16 @@ func (a *admission) turn(ctx context.Context) (done func(), err error) {
 	}, nil
 }
 
+// within calls f when it is the turn of who makes a call.
+func (a *admission) within(ctx context.Context, f func() error) error {
+	done, err := a.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f()
+}
+
 func (a *admission) ask(id access.Identity) (*asking, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

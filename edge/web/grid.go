@@ -48,10 +48,27 @@ func (p *scenes) tile(w http.ResponseWriter, r *http.Request, q query) ([]byte, 
 	}
 	defer done()
 	payload, m, s, err := p.payload(ctx, q)
-	if err != nil || unchanged(w, r, m, s) {
+	if err != nil {
 		return nil, err
 	}
-	c, err := p.cells(ctx, m, s, payload)
+	versions, read := []*engram.Snapshot{s}, func() (*cells, error) { return gridCells(payload) }
+	switch payload.Type {
+	case "foxglove.Grid":
+	case "engram.world.Map":
+		var data *mapData
+		if data, err = p.mapData(ctx, m, s); err == nil {
+			versions, read = append(versions, data.snapshot), func() (*cells, error) { return p.mapCells(m, s, data) }
+		}
+	default:
+		err = engram.Errorf(engram.TypeMismatch, payload.Type, "it is no foxglove.Grid and no map of the world")
+	}
+	if err == nil && p.unchanged(w, r, m, versions...) {
+		return nil, nil
+	}
+	var c *cells
+	if err == nil {
+		c, err = read()
+	}
 	if err != nil {
 		return nil, engram.Errorf(engram.CodeOf(err), q.Get("id"), "%w", err)
 	}
@@ -148,17 +165,6 @@ func palettes() (occupancy, cost color.Palette) {
 	return occupancy, cost
 }
 
-// cells reads a grid.
-func (p *scenes) cells(ctx context.Context, m asked, s *engram.Snapshot, payload engram.Payload) (*cells, error) {
-	switch payload.Type {
-	case "foxglove.Grid":
-		return gridCells(payload)
-	case "engram.world.Map":
-		return p.mapCells(ctx, m, s)
-	}
-	return nil, engram.Errorf(engram.TypeMismatch, payload.Type, "it is no foxglove.Grid and no map of the world")
-}
-
 // gridData is the member of foxglove.Grid that has the cells.
 const gridData = 9
 
@@ -231,66 +237,96 @@ type lastMap struct {
 }
 
 // mapCells reads an occupancy grid of the world, whose data are apart.
-func (p *scenes) mapCells(ctx context.Context, m asked, s *engram.Snapshot) (*cells, error) {
-	codec, err := world.NewCodec(ctx, p.svc)
-	if err != nil {
-		return nil, err
-	}
-	said, err := codec.Map(m.entity, s)
-	if err != nil {
-		return nil, err
-	}
-	data, err := p.mapData(ctx, codec, m, s.Time, said.Map.Link)
-	if err != nil {
-		return nil, err
-	}
+func (p *scenes) mapCells(m asked, s *engram.Snapshot, of *mapData) (*cells, error) {
 	l := &p.maps
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := m.entity.At(s.Time).String() + s.Arrived.String()
-	if l.cells != nil && l.said == key && bytes.Equal(l.data, data) {
+	if l.cells != nil && l.said == key && bytes.Equal(l.data, of.data) {
 		return l.cells, nil
 	}
-	g, err := worldfiles.GridOf(said.Name, said.Map, data)
+	g, err := worldfiles.GridOf(of.said.Name, of.said.Map, of.data)
 	if err != nil {
 		return nil, err
 	}
 	occupied := g.Cells()
-	l.data, l.said = data, key
+	l.data, l.said = of.data, key
 	l.cells = &cells{columns: g.Width, rows: g.Height, palette: occupancyPalette,
 		level: func(x, y int) uint8 { return occupancy(occupied[y*g.Width+x]) }}
 	return l.cells, nil
 }
 
-// mapData reads the data of a map that is stated at a time: where it links to, else where it is
-// stated, as they were then, else the newest.
-func (p *scenes) mapData(ctx context.Context, codec *world.Codec, m asked, at engram.Time, link engram.ID) ([]byte, error) {
+// mapData are a map that is stated and its data, with the snapshot that has them.
+type mapData struct {
+	said     world.MapStatement
+	data     []byte
+	snapshot *engram.Snapshot
+}
+
+// mapData reads the data of a map that a snapshot states: where it links to, else where it is stated, as they were then,
+// else the newest.
+func (p *scenes) mapData(ctx context.Context, m asked, s *engram.Snapshot) (*mapData, error) {
+	codec, err := world.NewCodec(ctx, p.svc)
+	if err != nil {
+		return nil, err
+	}
+	of := new(mapData)
+	if of.said, err = codec.Map(m.entity, s); err != nil {
+		return nil, err
+	}
 	from := []engram.ID{m.entity}
-	if link.Level() >= engram.LevelEntity {
-		link = link.Truncate(engram.LevelEntity)
-		// The memories of another robot have its name here.
-		if robot, _, other := strings.Cut(m.entity.Memory(), ":"); other && !strings.Contains(link.Memory(), ":") {
-			there, err := engram.NewID(robot+":"+link.Memory(), link.CoreSegment(), link.ProviderSegment(), link.Entity())
-			if err != nil {
-				return nil, err
-			}
-			link = there
-		}
+	if link, ok := linkOf(m.entity, of.said.Map); ok {
 		from = []engram.ID{link, m.entity}
 	}
 	for _, id := range from {
-		for _, selector := range []engram.SnapshotSelector{engram.AtOrBefore(at), engram.Latest(1)} {
-			s, err := p.snapshot(ctx, asked{entity: id, selector: selector, asOf: m.asOf}, true)
+		for _, selector := range dataThen(s.Time) {
+			of.snapshot, err = p.snapshot(ctx, asked{entity: id, selector: selector, asOf: m.asOf}, true)
 			if engram.CodeOf(err) == engram.NotFound {
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
-			if data, err := codec.MapData(id, s); err != nil || data != nil {
-				return data, err
+			if of.data, err = codec.MapData(id, of.snapshot); err != nil || of.data != nil {
+				return of, err
 			}
 		}
 	}
 	return nil, engram.Errorf(engram.NotFound, m.entity.String(), "no memory has the data of this map")
+}
+
+// mapVersion tells versions of a map apart, and of the data that it links to.
+func (p *scenes) mapVersion(ctx context.Context, asOf *engram.Time, entity engram.ID, said *world.MapStatement) string {
+	version := versionOf(said.Arrived)
+	link, ok := linkOf(entity, said.Map)
+	if !ok {
+		return version
+	}
+	for _, selector := range dataThen(said.Time) {
+		// Why there are none is told to whoever asks for the cells.
+		if s, err := p.snapshot(ctx, asked{entity: link, selector: selector, asOf: asOf}, false); err == nil {
+			return version + "-" + versionOf(s.Arrived)
+		}
+	}
+	return version
+}
+
+// dataThen selects the data of a map that is stated at a time.
+func dataThen(at engram.Time) []engram.SnapshotSelector {
+	return []engram.SnapshotSelector{engram.AtOrBefore(at), engram.Latest(1)}
+}
+
+// linkOf returns the entity that has the data of a map by its statement, which another entity has; ok is false if it has
+// them itself.
+func linkOf(entity engram.ID, m *world.Map) (link engram.ID, ok bool) {
+	if m.Link.Level() < engram.LevelEntity {
+		return link, false
+	}
+	link = m.Link.Truncate(engram.LevelEntity)
+	// The memories of another robot have its name here.
+	if robot, _, other := strings.Cut(entity.Memory(), ":"); other && !strings.Contains(link.Memory(), ":") {
+		there, err := engram.NewID(robot+":"+link.Memory(), link.CoreSegment(), link.ProviderSegment(), link.Entity())
+		return there, err == nil
+	}
+	return link, true
 }

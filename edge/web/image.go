@@ -64,19 +64,41 @@ func (p *pictures) image(w http.ResponseWriter, r *http.Request, q query) error 
 		return err
 	}
 	if r.Header.Get("If-None-Match") != "" {
-		if s, err := p.snapshot(r.Context(), m, false); err == nil && unchanged(w, r, m, s) {
+		if s, err := p.snapshot(r.Context(), m, false); err == nil && p.unchanged(w, r, m, s) {
 			return nil
 		}
 	}
-	s, err := p.snapshot(r.Context(), m, true)
-	if err != nil {
-		return err
-	}
-	all, err := p.images(r.Context(), m, s, q.Get("path"))
-	if err != nil {
-		return err
-	}
 	i, err := q.number("i", 0, maxImages-1, 0)
+	if err != nil {
+		return err
+	}
+	var d picture
+	err = p.images.within(r.Context(), func() error { return p.draw(r.Context(), m, q.Get("path"), i, look, &d) })
+	if err != nil {
+		return err
+	}
+	if p.unchanged(w, r, m, d.of) {
+		return nil
+	}
+	return answerImage(w, d.tell.ID, d.tell, d.kind, d.content)
+}
+
+// picture is an image as a browser shows it.
+type picture struct {
+	of      *engram.Snapshot
+	tell    about
+	kind    string
+	content []byte
+}
+
+// draw draws the i-th image of a snapshot.
+func (p *pictures) draw(ctx context.Context, m asked, path string, i int, look look, d *picture) error {
+	s, err := p.snapshot(ctx, m, true)
+	if err != nil {
+		return err
+	}
+	d.of = s
+	all, err := p.imagesOf(ctx, m, s, path)
 	if err != nil {
 		return err
 	}
@@ -91,20 +113,15 @@ func (p *pictures) image(w http.ResponseWriter, r *http.Request, q query) error 
 	if err != nil {
 		return err
 	}
-	tell := about{ID: m.entity.At(s.Time).Instance(one.instance).String(), Path: one.path, Images: len(all), Width: info.Width, Height: info.Height, Format: info.Encoding + info.Format, Frame: info.FrameID}
-	done, err := p.busy.turn(r.Context())
-	if err != nil {
+	d.tell = about{ID: m.entity.At(s.Time).Instance(one.instance).String(), Path: one.path, Images: len(all), Width: info.Width, Height: info.Height, Format: info.Encoding + info.Format, Frame: info.FrameID}
+	draw := func() (err error) {
+		d.kind, d.content, err = look.draw(one.Payload, info, &d.tell)
 		return err
 	}
-	kind, content, err := look.draw(one.Payload, info, &tell)
-	done()
-	if err != nil {
-		return err
+	if info.Height > 0 && info.Width > heavyPixels/info.Height {
+		return p.heavy.within(ctx, draw)
 	}
-	if unchanged(w, r, m, s) {
-		return nil
-	}
-	return answerImage(w, tell.ID, tell, kind, content)
+	return draw()
 }
 
 // answerImage writes an image, or the frames of one, with what is told about it.
@@ -123,8 +140,8 @@ func answerImage(w http.ResponseWriter, id string, tell any, kind string, conten
 
 const videoType = "foxglove.CompressedVideo"
 
-// images returns the images of a snapshot that stand at a path, or of any path if it is empty.
-func (p *pictures) images(ctx context.Context, m asked, s *engram.Snapshot, path string) (all []found, err error) {
+// imagesOf returns the images of a snapshot that stand at a path, or of any path if it is empty.
+func (p *pictures) imagesOf(ctx context.Context, m asked, s *engram.Snapshot, path string) (all []found, err error) {
 	for i := range s.Instances {
 		payload := s.Instances[i].Payload
 		if m.instance >= 0 && m.instance != i {

@@ -13,8 +13,8 @@ type source struct {
 	channels      int
 	// row writes a row's pixels, each of so many channels.
 	row func(y int, dst []float32)
-	// paint makes an image of pixels of these channels.
-	paint func(pixels []float32, width, height int) image.Image
+	// paint makes an image of which set sets the pixels of a row, of these channels.
+	paint func(width, height int) (img image.Image, set func(y int, row []float32))
 }
 
 // fit makes an image smaller, so that it is not larger than asked for, and shows 16-bit values by 8-bit greys or colours.
@@ -24,7 +24,9 @@ func (l look) fit(img image.Image, encoding string, tell *about) (fitted image.I
 	w, h := l.within(size.X, size.Y)
 	if deep, ok := img.(*image.Gray16); ok {
 		src := deepSource(deep)
-		return l.shade(src.reduce(w, h), w, h, tell), false
+		pixels := make([]float32, w*h*src.channels)
+		src.reduce(w, h, func(y int, row []float32) { copy(pixels[y*len(row):], row) })
+		return l.shade(pixels, w, h, tell), false
 	}
 	if w == size.X && h == size.Y {
 		switch img := img.(type) {
@@ -37,7 +39,9 @@ func (l look) fit(img image.Image, encoding string, tell *about) (fitted image.I
 		}
 	}
 	src, lossy := sourceOf(img, encoding)
-	return src.paint(src.reduce(w, h), w, h), lossy
+	fitted, set := src.paint(w, h)
+	src.reduce(w, h, set)
+	return fitted, lossy
 }
 
 // within returns the size of an image that is made to fit.
@@ -83,13 +87,14 @@ func sourceOf(img image.Image, encoding string) (s source, lossy bool) {
 			}, paintRGB}, true
 		}
 	}
-	flat := image.NewRGBA(image.Rect(0, 0, size.X, size.Y)) // with its colours multiplied by alpha, which have a mean
-	draw.Draw(flat, flat.Rect, img, img.Bounds().Min, draw.Src)
+	opaque, ok := img.(interface{ Opaque() bool })
+	line := image.NewRGBA(image.Rect(0, 0, size.X, 1)) // with its colours multiplied by alpha, which have a mean
 	return source{size.X, size.Y, 4, func(y int, dst []float32) {
-		for i, v := range flat.Pix[y*flat.Stride : y*flat.Stride+4*size.X] {
+		draw.Draw(line, line.Rect, img, img.Bounds().Min.Add(image.Pt(0, y)), draw.Src)
+		for i, v := range line.Pix {
 			dst[i] = float32(v)
 		}
-	}, paintRGBA}, flat.Opaque()
+	}, paintRGBA}, ok && opaque.Opaque()
 }
 
 // deepSource reads 16-bit values, in two channels: the value, and 1 if there is one.
@@ -124,28 +129,33 @@ func bayer(img *image.Gray, encoding string) source {
 	}, paintRGB}
 }
 
-// reduce returns an image's pixels at a size that is not larger: the mean of what each pixel covers.
-func (s source) reduce(width, height int) []float32 {
-	out := make([]float32, width*height*s.channels)
+// reduce makes an image's pixels those of a size that is not larger, each the mean of what it covers, and sets them row by
+// row. A row is not kept.
+func (s source) reduce(width, height int, set func(y int, row []float32)) {
 	row := make([]float32, s.width*s.channels)
 	if width == s.width && height == s.height {
 		for y := range height {
-			s.row(y, out[y*len(row):(y+1)*len(row)])
+			s.row(y, row)
+			set(y, row)
 		}
-		return out
+		return
 	}
 	columns := sharesOf(s.width, width)
-	narrow := make([]float32, width*s.channels)
+	narrow, sum, next := make([]float32, width*s.channels), make([]float32, width*s.channels), make([]float32, width*s.channels)
 	for y, share := range sharesOf(s.height, height) {
 		s.row(y, row)
 		clear(narrow)
 		s.squeeze(narrow, row, columns)
-		add(out[share.to*len(narrow):], narrow, share.first)
+		add(sum, narrow, share.first)
 		if share.second > 0 {
-			add(out[(share.to+1)*len(narrow):], narrow, share.second)
+			add(next, narrow, share.second)
+		}
+		if (y+1)*height >= (share.to+1)*s.height { // the last one of its row
+			set(share.to, sum)
+			sum, next = next, sum
+			clear(next)
 		}
 	}
-	return out
 }
 
 // share says how much of a pixel lies in a pixel of the smaller image, and how much in the next one, of that pixel.
@@ -195,36 +205,42 @@ func add(dst, row []float32, weight float32) {
 
 func octet(v float32) uint8 { return uint8(min(max(v+0.5, 0), 255)) }
 
-func paintGrey(pixels []float32, width, height int) image.Image {
+func paintGrey(width, height int) (image.Image, func(y int, row []float32)) {
 	img := image.NewGray(image.Rect(0, 0, width, height))
-	for i, v := range pixels {
-		img.Pix[i] = octet(v)
+	return img, func(y int, row []float32) {
+		for x, v := range row {
+			img.Pix[y*img.Stride+x] = octet(v)
+		}
 	}
-	return img
 }
 
-func paintYCbCr(pixels []float32, width, height int) image.Image {
+func paintYCbCr(width, height int) (image.Image, func(y int, row []float32)) {
 	img := image.NewYCbCr(image.Rect(0, 0, width, height), image.YCbCrSubsampleRatio444)
-	for i := range img.Y {
-		img.Y[i], img.Cb[i], img.Cr[i] = octet(pixels[3*i]), octet(pixels[3*i+1]), octet(pixels[3*i+2])
+	return img, func(y int, row []float32) {
+		for x := range width {
+			i := y*img.YStride + x
+			img.Y[i], img.Cb[i], img.Cr[i] = octet(row[3*x]), octet(row[3*x+1]), octet(row[3*x+2])
+		}
 	}
-	return img
 }
 
-func paintRGB(pixels []float32, width, height int) image.Image {
+func paintRGB(width, height int) (image.Image, func(y int, row []float32)) {
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
-	for i := range width * height {
-		img.Pix[4*i], img.Pix[4*i+1], img.Pix[4*i+2], img.Pix[4*i+3] = octet(pixels[3*i]), octet(pixels[3*i+1]), octet(pixels[3*i+2]), 255
+	return img, func(y int, row []float32) {
+		for x := range width {
+			i := y*img.Stride + 4*x
+			img.Pix[i], img.Pix[i+1], img.Pix[i+2], img.Pix[i+3] = octet(row[3*x]), octet(row[3*x+1]), octet(row[3*x+2]), 255
+		}
 	}
-	return img
 }
 
-func paintRGBA(pixels []float32, width, height int) image.Image {
+func paintRGBA(width, height int) (image.Image, func(y int, row []float32)) {
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
-	for i, v := range pixels {
-		img.Pix[i] = octet(v)
+	return img, func(y int, row []float32) {
+		for i, v := range row {
+			img.Pix[y*img.Stride+i] = octet(v)
+		}
 	}
-	return img
 }
 
 // shade shows depth in mm, which deepSource reads, from near to far by greys or colours, and none as transparent.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"log/slog"
@@ -40,7 +41,8 @@ type Page struct {
 type reader struct {
 	svc   feature.Server
 	types types
-	busy  *admission // of what is read window by window, and takes seconds
+	busy  *admission         // of what is read window by window, and takes seconds
+	now   func() engram.Time // the server's clock
 }
 
 // plots serves pieces of numbers over time.
@@ -50,7 +52,12 @@ type plots struct {
 }
 
 // pictures serves images and video.
-type pictures struct{ *reader }
+type pictures struct {
+	*reader
+	images *admission
+	heavy  *admission // of images of many pixels, which have one of images, too
+	films  *admission
+}
 
 // scenes serves what is where.
 type scenes struct {
@@ -65,6 +72,14 @@ type scenes struct {
 // maxLarge bounds the clouds and grids that are read at once: one may have 100 MB.
 const maxLarge = 3
 
+const (
+	// maxHeavy bounds the images of more than heavyPixels that are decoded at once.
+	maxHeavy    = 2
+	heavyPixels = 1 << 22
+	// maxFilms bounds the frames of video that are looked for and decoded at once: one may need maxVideoBytes thrice.
+	maxFilms = 3
+)
+
 // Paths are the patterns of http.ServeMux that a page answers.
 var Paths = []string{"GET /{$}", "GET /ui/", "GET /view/"}
 
@@ -74,22 +89,31 @@ func New(svc feature.Server, o Options) *Page {
 	if o.Now == nil {
 		o.Now = engram.Now
 	}
-	r := &reader{svc: svc, busy: newAdmission(1 + runtime.GOMAXPROCS(0))}
+	most := 1 + runtime.GOMAXPROCS(0)
+	r := &reader{svc: svc, busy: newAdmission(most), now: o.Now}
 	r.types.service = svc
 	p := &Page{robot: o.Robot, mux: http.NewServeMux()}
 	p.mux.Handle("GET /{$}", files)
 	p.mux.Handle("GET /ui/", files)
-	numbers, images := &plots{r, o.Log}, &pictures{r}
+	numbers := &plots{r, o.Log}
+	images := &pictures{reader: r, images: newAdmission(most), heavy: newAdmission(maxHeavy), films: newAdmission(maxFilms)}
 	places := &scenes{reader: r, o: o, poses: poses.NewClient(feature.Within(svc)), large: newAdmission(maxLarge)}
-	for name, f := range map[string]func(http.ResponseWriter, *http.Request, query) error{
-		"density": numbers.density, "members": numbers.members, "series": numbers.series,
-		"cameras": images.cameras, "image": images.image, "video": images.video,
-		"scene": places.scene, "missing": places.missing, "trails": places.trails, "points": places.points,
-		"grid": places.grid, "robot": places.robot, "asset": places.asset, "world": places.world,
+	short, wide := newAdmission(most), newAdmission(most) // what is soon done does not wait for what reads all there is
+	for name, one := range map[string]piece{
+		"density": {numbers.density, nil}, "members": {numbers.members, short}, "series": {numbers.series, nil},
+		"cameras": {images.cameras, short}, "image": {images.image, nil}, "video": {images.video, nil},
+		"scene": {places.scene, wide}, "missing": {places.missing, wide}, "trails": {places.trails, wide}, "points": {places.points, nil},
+		"grid": {places.grid, nil}, "robot": {places.robot, short}, "asset": {places.asset, nil}, "world": {places.world, wide},
 	} {
-		p.mux.Handle("GET /view/"+name, p.piece(f))
+		p.mux.Handle("GET /view/"+name, p.handler(one))
 	}
 	return p
+}
+
+// piece answers requests of one name.
+type piece struct {
+	answer func(w http.ResponseWriter, r *http.Request, q query) error
+	turns  *admission // for all of its work; nil if it takes turns itself, for parts of it
 }
 
 // ServeHTTP answers one of [Paths]. The caller has checked where the request comes from
@@ -108,14 +132,41 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; " +
 	"worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// piece answers a request by f, or with its error.
-func (p *Page) piece(f func(w http.ResponseWriter, r *http.Request, q query) error) http.Handler {
+// handler answers requests by a piece, or with its error.
+func (p *Page) handler(one piece) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := f(w, r, query{r.URL.Query(), p.robot}); err != nil && r.Context().Err() == nil {
+		if err := one.serve(w, r, query{r.URL.Query(), p.robot}); err != nil && r.Context().Err() == nil {
 			refuse(w, err)
 		}
 	})
 }
+
+// serve answers a request when it is its turn.
+func (one piece) serve(w http.ResponseWriter, r *http.Request, q query) error {
+	if one.turns == nil {
+		return one.answer(w, r, q)
+	}
+	kept := &keptAnswer{ResponseWriter: w, status: http.StatusOK}
+	if err := one.turns.within(r.Context(), func() error { return one.answer(kept, r, q) }); err != nil {
+		return err
+	}
+	w.WriteHeader(kept.status)
+	_, err := w.Write(kept.body.Bytes())
+	return err
+}
+
+// keptAnswer keeps an answer until the turn of its piece is over.
+type keptAnswer struct {
+	http.ResponseWriter // has its header
+	status              int
+	body                bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (k *keptAnswer) WriteHeader(status int) { k.status = status }
+
+// Write implements io.Writer.
+func (k *keptAnswer) Write(b []byte) (int, error) { return k.body.Write(b) }
 
 // statusOf returns the HTTP status of an error, as the API has it.
 func statusOf(err error) int {

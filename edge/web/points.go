@@ -44,7 +44,7 @@ func (p *scenes) cloud(w http.ResponseWriter, r *http.Request, q query, most int
 	}
 	defer done()
 	payload, m, s, err := p.payload(r.Context(), q)
-	if err != nil || unchanged(w, r, m, s) {
+	if err != nil || p.unchanged(w, r, m, s) {
 		return nil, err
 	}
 	b, err := thin(payload, most)
@@ -190,7 +190,10 @@ func (f packed) byte(name string, b []byte) byte {
 	case foxglovepb.PackedElementField_FLOAT32, foxglovepb.PackedElementField_FLOAT64:
 		v *= 255
 	}
-	return byte(max(0, min(v, 255))) // NaN is 0
+	if !(v >= 0) {
+		v = 0 // also what is no number
+	}
+	return byte(min(v, 255))
 }
 
 // colour returns what gives points their colours: the viewers' red, green and blue, ROS's packed rgb, or the intensity
@@ -213,7 +216,14 @@ func (f packed) colour(data []byte, stride, n int) func(point []byte) [4]byte {
 			}
 		}
 		return func(b []byte) [4]byte {
-			v := byte(40 + 215*max(0, min((f.value("intensity", b)-least)/(most-least), 1)))
+			u := 1.0 // where all are alike
+			if most > least {
+				u = (f.value("intensity", b) - least) / (most - least)
+			}
+			if !(u >= 0) {
+				u = 0 // also what is no number
+			}
+			v := byte(40 + 215*min(u, 1))
 			return [4]byte{v, v, v, 255}
 		}
 	}

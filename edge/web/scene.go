@@ -95,11 +95,13 @@ func (m moment) selector() engram.SnapshotSelector {
 
 // thing is something to draw. Poses are x, y, z in metres and a quaternion x, y, z, w.
 type thing struct {
-	Key   string    `json:"key"`          // names it among all
-	Kind  string    `json:"kind"`         // which of the members below it has
-	ID    string    `json:"id,omitempty"` // what to select: an entity or a snapshot
-	Frame string    `json:"frame,omitempty"`
-	Pose  *poseJSON `json:"pose,omitempty"` // in the frame; of an item where its own origin is
+	Key  string `json:"key"`          // names it among all
+	Kind string `json:"kind"`         // which of the members below it has
+	ID   string `json:"id,omitempty"` // what to select: an entity or a snapshot
+	// Version tells versions of what is fetched apart, of one ID: it may be corrected, or seen as of another time.
+	Version string    `json:"version,omitempty"` // points, grid
+	Frame   string    `json:"frame,omitempty"`
+	Pose    *poseJSON `json:"pose,omitempty"` // in the frame; of an item where its own origin is
 
 	Name     string            `json:"name,omitempty"`     // robot
 	Cov      []float64         `json:"cov,omitempty"`      // item: of its position, in its axes: xx xy xz yy yz zz, m²
@@ -113,9 +115,13 @@ type thing struct {
 	Cell     [2]float64        `json:"cell,omitzero"`      // grid: of a cell, metres
 
 	drawn []*foxglovepb.SceneEntity // what Entities will be
+	at    engram.Time               // when it was measured; 0 of what the world has
 }
 
 type poseJSON [7]float64
+
+// versionOf tells versions of a snapshot apart.
+func versionOf(arrived engram.Time) string { return strconv.FormatInt(int64(arrived), 10) }
 
 // parts is into how many parts things are divided.
 const parts = 256
@@ -228,7 +234,7 @@ func (p *scenes) things(ctx context.Context, when moment) ([]thing, error) {
 		}
 		for it := range found.All() {
 			for n := range it.Instances {
-				t := thing{Key: it.ID.Truncate(engram.LevelEntity).String(), ID: it.ID.Truncate(engram.LevelEntity).At(it.Time).String()}
+				t := thing{Key: it.ID.Truncate(engram.LevelEntity).String(), ID: it.ID.Truncate(engram.LevelEntity).At(it.Time).String(), at: it.Time}
 				if len(it.Instances) > 1 {
 					t.Key += "/" + strconv.Itoa(n)
 				}
@@ -239,6 +245,9 @@ func (p *scenes) things(ctx context.Context, when moment) ([]thing, error) {
 				entity := t.Key
 				if d.draw(ctx, p, when, it, it.Instances[n].Payload, &t) && (t.Key == entity || !seen[t.Key]) {
 					seen[t.Key] = true // a robot with two descriptions is one
+					if t.Kind == "points" || t.Kind == "grid" {
+						t.Version = versionOf(it.Arrived)
+					}
 					all = append(all, t)
 				}
 			}

@@ -1,8 +1,13 @@
 package web_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
@@ -33,6 +38,78 @@ func TestSceneInFull(t *testing.T) {
 			return "lost"
 		},
 	})
+}
+
+// In 3D one sees clouds and grids that change faster than they can be fetched, boxes that have no height, and meshes as they
+// are in their files.
+func TestSceneLive(t *testing.T) {
+	testkit.Long(t)
+	srv := robot(t)
+	url, _ := serve(t, srv, serving.AnyPort)
+	number := func(name string, offset uint32, typ foxglovepb.PackedElementField_NumericType) *foxglovepb.PackedElementField {
+		return &foxglovepb.PackedElementField{Name: name, Offset: offset, Type: typ}
+	}
+	const float, points, edge = foxglovepb.PackedElementField_FLOAT32, 500, 100
+	cloud := &foxglovepb.PointCloud{FrameId: "map", PointStride: 12, Data: make([]byte, 12*points), Fields: []*foxglovepb.PackedElementField{number("x", 0, float), number("y", 4, float), number("z", 8, float)}}
+	floor := &foxglovepb.Grid{
+		FrameId: "map", ColumnCount: edge, RowStride: edge, CellStride: 1, CellSize: &foxglovepb.Vector2{X: 0.05, Y: 0.05}, Data: bytes.Repeat([]byte{90}, edge*edge),
+		Pose: &foxglovepb.Pose{Position: &foxglovepb.Vector3{}, Orientation: &foxglovepb.Quaternion{W: 1}}, Fields: []*foxglovepb.PackedElementField{number("cost", 0, foxglovepb.PackedElementField_UINT8)},
+	}
+	for i := range points {
+		for axis, v := range [...]float64{float64(i%25) / 5, float64(i) / 100, 1} {
+			binary.LittleEndian.PutUint32(cloud.Data[12*i+4*axis:], math.Float32bits(float32(v)))
+		}
+	}
+	// The grid goes along with the robot.
+	state := func() {
+		now := engram.Now()
+		floor.Pose.Position.X = float64(now/engram.Time(time.Millisecond)%500) / 1000
+		putMessage(t, srv, "Vision/PointCloud/arm/depth", now, cloud)
+		putMessage(t, srv, "Navigation/Costmap/arm/floor", now, floor)
+	}
+	browser(t, "scene-live.mjs", url, map[string]func() string{
+		"change": func() string {
+			state()
+			serving.Until(t, func(ctx context.Context) error {
+				for range time.Tick(30 * time.Millisecond) {
+					if ctx.Err() != nil {
+						break
+					}
+					state()
+				}
+				return nil
+			})
+			return "changing"
+		},
+		"plate": func() string {
+			putMessage(t, srv, "Painter/Any/painter/plate", engram.Now(), &foxglovepb.SceneUpdate{Entities: []*foxglovepb.SceneEntity{{
+				Id: "plate", FrameId: "map", Cubes: []*foxglovepb.CubePrimitive{{
+					Pose: &foxglovepb.Pose{Position: &foxglovepb.Vector3{X: 2.5, Y: 2.5, Z: 1.5}, Orientation: &foxglovepb.Quaternion{W: 1}},
+					Size: &foxglovepb.Vector3{X: 4, Y: 4}, Color: &foxglovepb.Color{G: 1, A: 1},
+				}},
+			}}})
+			return "painted"
+		},
+		"tower": func() string {
+			putMessage(t, srv, "Painter/Any/painter/tower", engram.Now(), &foxglovepb.SceneUpdate{Entities: []*foxglovepb.SceneEntity{{
+				Id: "tower", FrameId: "map", Models: []*foxglovepb.ModelPrimitive{{
+					Pose:  &foxglovepb.Pose{Position: &foxglovepb.Vector3{X: 2.5, Y: 2.5}, Orientation: &foxglovepb.Quaternion{W: 1}},
+					Scale: &foxglovepb.Vector3{X: 1, Y: 1, Z: 1}, Url: "package://towers/tower.dae",
+				}},
+			}}})
+			return "built"
+		},
+	})
+}
+
+// One plots more members at once than the server tells of at once.
+func TestPlotMany(t *testing.T) {
+	srv := robot(t)
+	for i := range 10 {
+		putMessage(t, srv, "Vision/LaserScan/arm/laser", engram.Now().Add(time.Duration(i-10)*time.Second), &foxglovepb.LaserScan{FrameId: "map", Ranges: make([]float64, 100)})
+	}
+	url, _ := serve(t, srv, serving.AnyPort)
+	browser(t, "plot-many.mjs", url, nil)
 }
 
 // many states boxes, on the map.

@@ -136,7 +136,7 @@ func (p *scenes) items(ctx context.Context, when moment) ([]thing, error) {
 		}
 		all = append(all, t)
 	}
-	return append(all, p.drawMaps(f)...), nil
+	return append(all, p.drawMaps(ctx, when, f)...), nil
 }
 
 // homes are the memories and core segments in which things are said of items.
@@ -165,9 +165,9 @@ func (p *scenes) idOf(memory, segment string, s *world.Said, name string) engram
 }
 
 // drawMaps shows the occupancy grids of the world.
-func (p *scenes) drawMaps(f *world.Forest) (all []thing) {
+func (p *scenes) drawMaps(ctx context.Context, when moment, f *world.Forest) (all []thing) {
 	for m := range f.Maps().All() {
-		if t, ok := p.drawMap(f, m); ok {
+		if t, ok := p.drawMap(ctx, when, f, m); ok {
 			all = append(all, t)
 		}
 	}
@@ -178,7 +178,7 @@ func (p *scenes) drawMaps(f *world.Forest) (all []thing) {
 const maxCells = 1 << 24
 
 // drawMap shows an occupancy grid of the world, whose cells are fetched apart.
-func (p *scenes) drawMap(f *world.Forest, m *world.MapStatement) (thing, bool) {
+func (p *scenes) drawMap(ctx context.Context, when moment, f *world.Forest, m *world.MapStatement) (thing, bool) {
 	c := cornerOf(m.Map)
 	if m.Map.Kind != world.OccupancyGrid || c == nil {
 		return thing{}, false
@@ -192,8 +192,9 @@ func (p *scenes) drawMap(f *world.Forest, m *world.MapStatement) (thing, bool) {
 	if !finite(lower[:]...) || !(columns >= 1 && columns <= maxCells && rows >= 1 && rows <= maxCells) {
 		return thing{}, false
 	}
+	entity := p.idOf("World", "Map", &m.Said, m.Name)
 	return thing{
-		Key: "map " + m.Name, Kind: "grid", ID: p.idOf("World", "Map", &m.Said, m.Name).At(m.Time).String(), Frame: frame, Pose: lower,
+		Key: "map " + m.Name, Kind: "grid", ID: entity.At(m.Time).String(), Version: p.mapVersion(ctx, when.asOf, entity, m), Frame: frame, Pose: lower,
 		Columns: int(columns), Rows: int(rows), Cell: [2]float64{resolution, resolution},
 	}, true
 }
@@ -217,7 +218,9 @@ func finite(values ...float64) bool {
 }
 
 // poseOf reads a pose; what is none, or left out, is as in the identity.
-func poseOf(m *foxglovepb.Pose) *poseJSON {
+func poseOf(m *foxglovepb.Pose) *poseJSON { return jsonPose(readPose(m)) }
+
+func readPose(m *foxglovepb.Pose) pose.Pose {
 	t, r := m.GetPosition(), m.GetOrientation()
 	p := pose.Pose{T: pose.Vec3{X: t.GetX(), Y: t.GetY(), Z: t.GetZ()}, R: pose.Quat{X: r.GetX(), Y: r.GetY(), Z: r.GetZ(), W: r.GetW()}}
 	if p.R == (pose.Quat{}) {
@@ -227,7 +230,7 @@ func poseOf(m *foxglovepb.Pose) *poseJSON {
 	if err != nil {
 		p = pose.Identity()
 	}
-	return jsonPose(p)
+	return p
 }
 
 func jsonPose(p pose.Pose) *poseJSON {

@@ -58,6 +58,9 @@ func (p *scenes) frames(ctx context.Context, when moment, fixed string, things [
 		return nil, err
 	}
 	f.Fixed = cmp.Or(fixed, t.largest(f.List, used))
+	if err := p.settle(ctx, when, t, f.Fixed, things); err != nil {
+		return nil, err
+	}
 	root := t.root(f.Fixed)
 	var apart []string
 	for name := range used {

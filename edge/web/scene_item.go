@@ -89,7 +89,7 @@ func (is form) draw(e *foxglovepb.SceneEntity, at pose.Pose, color *foxglovepb.C
 		if sh.Size == (pose.Vec3{}) {
 			size = &foxglovepb.Vector3{X: 1, Y: 1, Z: 1}
 		}
-		e.Models = append(e.Models, &foxglovepb.ModelPrimitive{Pose: poseMessage(at), Scale: size, Color: color, Url: sh.Mesh})
+		e.Models = append(e.Models, &foxglovepb.ModelPrimitive{Pose: poseMessage(at), Scale: size, Color: color, OverrideColor: true, Url: sh.Mesh})
 		if is.box == nil {
 			return 0
 		}

@@ -100,6 +100,20 @@ func TestItemsAreComposed(t *testing.T) {
 	}
 }
 
+// A mesh is as opaque as what is believed of its item, which its own colours do not say.
+func TestSceneMesh(t *testing.T) {
+	svc := robot(t)
+	at := engram.Now()
+	putItem(t, svc, "jug", at, world.Item{
+		Placement:   &world.Placement{Frame: "map", Pose: pose.Identity()},
+		Description: &world.Description{Kinds: []string{"jug"}, Shape: &world.Shape{Kind: world.ShapeMesh, Mesh: "package://things/jug.stl"}},
+	})
+	jug := look(t, svc, web.Options{}).scene("t", fmt.Sprint(int64(at))).thing("item jug")
+	if jug == nil || len(jug.Entities) != 1 || len(jug.Entities[0].Models) != 1 || !jug.Entities[0].Models[0].OverrideColor {
+		t.Errorf("the jug is %+v", jug)
+	}
+}
+
 // What was believed of an item, of a frame and of a grid is seen as of then.
 func TestSceneAsOf(t *testing.T) {
 	svc := robot(t)

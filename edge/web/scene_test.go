@@ -109,6 +109,7 @@ type frameAnswer struct {
 
 type thingAnswer struct {
 	Key, Kind, ID, Frame, Name string
+	Version                    string
 	Pose                       [7]float64
 	Poses                      [][7]float64
 	Columns, Rows              int
@@ -120,7 +121,11 @@ type thingAnswer struct {
 			Color struct{ A float64 }
 			Pose  struct{ Position struct{ X, Y, Z float64 } }
 		}
-		Lines []struct{ Points []struct{ X, Y float64 } }
+		Lines  []struct{ Points []struct{ X, Y float64 } }
+		Models []struct {
+			Color         struct{ A float64 }
+			OverrideColor bool
+		}
 		Texts []struct{ Text string }
 	}
 }
@@ -246,13 +251,13 @@ func TestSceneShowsWhatIsWhereNowAndBefore(t *testing.T) {
 	if r := s.thing("robot arm"); r == nil || r.Name != "arm" {
 		t.Errorf("the robot is %+v", r)
 	}
-	if scan := s.thing("Vision/LaserScan/arm/laser"); scan == nil || scan.Frame != "arm/eye" || !slices.Equal(scan.Ranges, []float64{1.234, 0, 0, 3}) && !slices.Equal(scan.Ranges, []float64{1.235, 0, 0, 3}) {
+	if scan := s.thing("Vision/LaserScan/arm/laser"); scan == nil || scan.Frame != "arm/map" || scan.Pose != [7]float64{1.1, 0, 0.5, 0, 0, 0, 1} || !slices.Equal(scan.Ranges, []float64{1.234, 0, 0, 3}) && !slices.Equal(scan.Ranges, []float64{1.235, 0, 0, 3}) {
 		t.Errorf("the scan is %+v", scan)
 	}
 	if n := s.size(); n != 3 {
 		t.Errorf("there are %d things: %+v", n, s.Parts)
 	}
-	if p := s.thing("Painter/Any/painter/picture"); p == nil || len(p.Entities) != 1 || p.Entities[0].FrameID != "arm/eye" || p.Entities[0].Cubes[0].Color.A != 0.5 {
+	if p := s.thing("Painter/Any/painter/picture"); p == nil || len(p.Entities) != 1 || p.Entities[0].FrameID != "arm/map" || p.Entities[0].Cubes[0].Pose.Position.X != 1.1 || p.Entities[0].Cubes[0].Color.A != 0.5 {
 		t.Errorf("the picture is %+v", p)
 	}
 

@@ -54,30 +54,28 @@ func (p *plots) series(w http.ResponseWriter, r *http.Request, q query) error {
 	if q.Get("csv") == "1" {
 		return p.csv(w, r, s, held, numbers)
 	}
-	all := make([]binned, len(paths))
-	for i := range all {
-		all[i].bins, all[i].before = make([]bucket, n), math.NaN()
-	}
-	if err := p.fill(r.Context(), s, held, numbers, all); err != nil {
+	var out bytes.Buffer
+	err = p.busy.within(r.Context(), func() error {
+		all := make([]binned, len(paths))
+		for i := range all {
+			all[i].bins, all[i].before = make([]bucket, n), math.NaN()
+		}
+		if err := p.fill(r.Context(), s, held, numbers, all); err != nil {
+			return err
+		}
+		return writeSeries(&out, s, n, numbers, all)
+	})
+	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	var out bytes.Buffer
-	if err := writeSeries(&out, s, n, numbers, all); err != nil {
-		return err
-	}
 	_, err = w.Write(out.Bytes())
 	return err
 }
 
 // fill reads the values in force before a span, and puts those in it into bins.
 func (p *plots) fill(ctx context.Context, s *span, h held, numbers *numbers, into []binned) error {
-	done, err := p.busy.turn(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
 	before, err := p.before(ctx, s, h)
 	if err != nil {
 		return err

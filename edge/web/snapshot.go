@@ -68,15 +68,19 @@ func (p *reader) snapshot(ctx context.Context, m asked, payload bool) (*engram.S
 	return nil, engram.Errorf(engram.NotFound, m.entity.String(), "there is nothing at this time")
 }
 
-// unchanged says which version of a snapshot is answered, and answers itself if the browser has it.
-func unchanged(w http.ResponseWriter, r *http.Request, m asked, s *engram.Snapshot) bool {
+// unchanged says which versions of snapshots are answered, and answers itself if the browser has these.
+func (p *reader) unchanged(w http.ResponseWriter, r *http.Request, m asked, versions ...*engram.Snapshot) bool {
 	hash := fnv.New128a()
-	_, _ = hash.Write([]byte(m.entity.At(s.Time).String() + "?" + r.URL.RawQuery)) // a hash takes all
-	tag := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(hash.Sum(nil), uint64(s.Arrived)))
-	tag = `"` + tag + `"`
+	_, _ = hash.Write([]byte(m.entity.String() + "?" + r.URL.RawQuery)) // a hash takes all
+	sum := hash.Sum(nil)
+	for _, s := range versions {
+		sum = binary.BigEndian.AppendUint64(sum, uint64(s.Time))
+		sum = binary.BigEndian.AppendUint64(sum, uint64(s.Arrived))
+	}
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum) + `"`
 	h := w.Header()
 	h.Set("ETag", tag)
-	if m.fixed && m.asOf != nil { // else it may be corrected
+	if m.fixed && m.asOf != nil && *m.asOf < p.now() { // else it may be corrected
 		h.Set("Cache-Control", "private, max-age=3600, immutable")
 	} else {
 		h.Set("Cache-Control", "private, no-cache")

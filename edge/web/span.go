@@ -29,6 +29,8 @@ type span struct {
 	payload bool
 	fields  []string // of payloads, all that are needed; nil for whole ones
 
+	read func() error // called by each when a window was read, between two questions; may be nil
+
 	missing []engram.Missing // told by reading
 }
 
@@ -147,6 +149,11 @@ func (p *reader) each(ctx context.Context, s *span, h held, visit func(*engram.S
 		n, bytes, err := p.read(ctx, s, at, at.Add(w.length), visit)
 		if err != nil {
 			return err
+		}
+		if s.read != nil {
+			if err := s.read(); err != nil {
+				return err
+			}
 		}
 		if s.payload && n > 0 {
 			want = max(1, min(windowCount, windowBytes/max(1, bytes/n)))

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"net/http"
@@ -39,34 +40,47 @@ func (p *pictures) video(w http.ResponseWriter, r *http.Request, q query) error 
 	if err != nil {
 		return err
 	}
-	last, err := p.snapshot(r.Context(), m, true)
+	kind, tell, body := q.Get("as"), aboutVideo{}, []byte(nil)
+	err = p.films.within(r.Context(), func() (err error) {
+		tell, body, err = p.film(r.Context(), m, kind)
+		return err
+	})
 	if err != nil {
 		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return answerImage(w, tell.ID, tell, cmp.Or(kind, "application/octet-stream"), body)
+}
+
+// film returns the frames up to one, or this as an image of a kind if that is not empty.
+func (p *pictures) film(ctx context.Context, m asked, kind string) (tell aboutVideo, body []byte, err error) {
+	last, err := p.snapshot(ctx, m, true)
+	if err != nil {
+		return tell, nil, err
 	}
 	name := m.entity.At(last.Time).String()
 	instance := max(m.instance, 0)
 	newest, err := videoFrame(last, instance)
 	if err != nil {
-		return engram.Errorf(engram.CodeOf(err), name, "%w", err)
+		return tell, nil, engram.Errorf(engram.CodeOf(err), name, "%w", err)
 	}
 	if newest.GetFormat() != "h264" {
-		return engram.Errorf(engram.Unsupported, name, "is video of format %q; browsers are given h264", newest.GetFormat())
+		return tell, nil, engram.Errorf(engram.Unsupported, name, "is video of format %q; browsers are given h264", newest.GetFormat())
 	}
-	frames, err := p.fromKey(r.Context(), m, last, instance)
+	frames, err := p.fromKey(ctx, m, last, instance)
 	if err != nil {
-		return err
+		return tell, nil, err
 	}
-	about := aboutVideo{m.entity.At(last.Time).Instance(instance).String(), newest.GetFormat(), newest.GetFrameId()}
-	if kind := q.Get("as"); kind != "" {
-		return still(r.Context(), w, frames, about, kind)
+	tell = aboutVideo{m.entity.At(last.Time).Instance(instance).String(), newest.GetFormat(), newest.GetFrameId()}
+	if kind != "" {
+		body, err = still(ctx, frames, tell.ID, kind)
+		return tell, body, err
 	}
-	var body []byte
 	for _, f := range frames {
 		body = binary.BigEndian.AppendUint32(body, uint32(len(f)))
 		body = append(body, f...)
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	return answerImage(w, about.ID, about, "application/octet-stream", body)
+	return tell, body, nil
 }
 
 // fromKey returns the frames from the last key frame on up to a snapshot.

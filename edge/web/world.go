@@ -85,7 +85,7 @@ func (p *scenes) tell(ctx context.Context, when moment, f *world.Forest, all *wo
 		}
 		all.Items = append(all.Items, j)
 	}
-	all.Maps = append(all.Maps, p.drawMaps(f)...)
+	all.Maps = append(all.Maps, p.drawMaps(ctx, when, f)...)
 	return p.placeRobots(ctx, when, all.Items)
 }
 

@@ -51,6 +51,13 @@ export interface Lost {
   to: number
 }
 
+/** So many members, and so many bins of all of them, can be asked for at once. */
+const maxPaths = 64
+const maxBins = 1 << 17
+
+/** Members in portions that can be asked for at once. */
+export const portions = (paths: string[]): string[][] => Array.from({ length: Math.ceil(paths.length / maxPaths) }, (_, i) => paths.slice(i * maxPaths, (i + 1) * maxPaths))
+
 export const seconds = (t: bigint) => Number(t / 1000n) / 1e6
 
 /**
@@ -74,7 +81,7 @@ export class Numbers {
 
   /** settled says that nothing is to come in the range any more. */
   async fetch(from: bigint, to: bigint, columns: number, asOf: bigint | undefined, settled: boolean, signal: AbortSignal) {
-    const length = grid(to - from, columns)
+    const length = grid(to - from, Math.min(columns, Math.floor(maxBins / Math.min(this.paths.length, maxPaths)) - 2))
     const first = Number(from / length)
     const next = Number(to / length) + 1
     const same = length === this.#length && asOf === this.#asOf
@@ -84,14 +91,12 @@ export class Numbers {
     let last = -1
     for (const s of this.series) for (const at of [...s.bins.keys(), ...s.ends.keys()]) last = Math.max(last, at)
     const begin = goesOn ? Math.max(first, Math.min(last, this.#next - 1) - Math.ceil(Number(late) / Number(length))) : first
-    const r = await piece(
-      'series',
-      { id: this.id, path: this.paths, from: String(BigInt(begin) * length), to: String(BigInt(next) * length), n: String(next - begin), asof: asOf?.toString() },
-      signal,
-    )
-    const a = (await r.json()) as Answer
+    const span = { from: String(BigInt(begin) * length), to: String(BigInt(next) * length), n: String(next - begin), asof: asOf?.toString() }
+    const answers = await Promise.all(portions(this.paths).map(async (path) => (await (await piece('series', { id: this.id, path, ...span }, signal)).json()) as Answer))
+    const a = answers[0]!
+    const series = answers.flatMap((one) => one.series)
     const base = seconds(BigInt(a.from))
-    if (!goesOn) this.series = a.series.map((s) => ({ path: s.path, bins: new Map(), ends: new Map(), before: s.before?.value }))
+    if (!goesOn) this.series = series.map((s) => ({ path: s.path, bins: new Map(), ends: new Map(), before: s.before?.value }))
     const told = a.gaps.map((g) => ({
       reason: g.reason,
       count: g.count,
@@ -100,7 +105,7 @@ export class Numbers {
     }))
     // Of what lies before what was asked for, what was told before stays.
     this.lost = goesOn ? [...this.lost.filter((l) => l.from < base && !told.some((t) => t.from === l.from && t.reason === l.reason)), ...told] : told
-    a.series.forEach((s, k) => take(this.series[k]!, s, begin, base, first))
+    series.forEach((s, k) => take(this.series[k]!, s, begin, base, first))
     this.#length = length
     this.length = Number(length) / 1e9
     this.#first = first

@@ -19,7 +19,12 @@ export async function mesh(uri: string, material: THREE.Material, signal: AbortS
   if (/\.dae$/i.test(uri)) {
     const { ColladaLoader } = await import('three/examples/jsm/loaders/ColladaLoader.js')
     const parsed = new ColladaLoader().parse(new TextDecoder().decode(data), '')
-    if (parsed) return parsed.scene
+    if (parsed) {
+      // It was turned to have y above, as three.js mostly has; here z is above, as in the file.
+      parsed.scene.position.set(0, 0, 0)
+      parsed.scene.quaternion.identity()
+      return parsed.scene
+    }
   }
   throw new Error(`a mesh of this kind is not read: ${uri}`)
 }
@@ -55,6 +60,7 @@ export class Robot {
           this.changed()
         },
         () => {
+          if (this.#abort.signal.aborted) return
           this.missing++
           done(this.#own(new THREE.Mesh(new THREE.BoxGeometry(0.08, 0.08, 0.08), material)))
           this.changed()

@@ -28,7 +28,7 @@ export class Stage {
   readonly #camera = new THREE.PerspectiveCamera(50, 1, 0.02, 5000)
   readonly #controls: OrbitControls
   readonly #overlay: CanvasRenderingContext2D
-  readonly #ground = new THREE.Group()
+  #ground?: THREE.GridHelper
   readonly #chosen = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ depthTest: false }))
   readonly #measure = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ depthTest: false }))
   #frame = 0
@@ -73,7 +73,7 @@ export class Stage {
     this.#controls.update()
     const light = new THREE.DirectionalLight(0xffffff, 1.8)
     light.position.copy(sun)
-    this.#scene.add(new THREE.HemisphereLight(0xffffff, 0x8a8f99, 1.7), light, this.tree.top, this.#ground, this.#chosen, this.#measure)
+    this.#scene.add(new THREE.HemisphereLight(0xffffff, 0x8a8f99, 1.7), light, this.tree.top, this.#chosen, this.#measure)
     for (const o of [this.#chosen, this.#measure]) {
       o.frustumCulled = false
       o.renderOrder = 10
@@ -97,7 +97,8 @@ export class Stage {
   recolour = () => {
     const style = (name: string) => themed(this.overlay, name)
     this.#colours = { text: style('text'), quiet: style('quiet'), line: style('line'), accent: style('accent'), back: style('back') }
-    this.#ground.clear()
+    this.#ground?.removeFromParent()
+    this.#ground?.dispose()
     const fine = new THREE.GridHelper(20, 20, this.#colours.quiet, this.#colours.line)
     fine.rotation.x = Math.PI / 2
     fine.position.z = -0.002
@@ -106,7 +107,7 @@ export class Stage {
     look.transparent = true
     look.opacity = 0.7
     look.depthWrite = false
-    this.#ground.add(fine)
+    this.#scene.add((this.#ground = fine))
     for (const o of [this.#chosen, this.#measure]) o.material.color.set(this.#colours.accent)
     this.things.reshow()
     this.invalidate()
@@ -304,8 +305,11 @@ export class Stage {
     this.canvas.dataset.frames = String(this.#renderer.info.render.frame)
     this.canvas.dataset.uncertain = String(this.things.uncertain.size)
     this.#write()
-    clearTimeout(this.#settle)
-    this.#settle = setTimeout(() => this.things.look(this.#camera, this.canvas.clientHeight), 120)
+    // Not only when all is still: live, it never is.
+    this.#settle ??= setTimeout(() => {
+      this.#settle = undefined
+      this.things.look(this.#camera, this.canvas.clientHeight)
+    }, 120)
   }
 
   #write() {

@@ -38,11 +38,15 @@ interface Drawn {
   /** There was no description of the robot at this time. */
   undescribed?: { at: bigint | undefined }
   grid?: Grid
+  /** Its cloud is being fetched. */
+  fetching?: boolean
 }
 
 /** So many points of a cloud are fetched at most. */
 const maxPoints = 200_000
 const covKey = ' covariance'
+/** Edges of solids that are shorter, m, are drawn so long: what has none is seen from no side. */
+const thinnest = 1e-4
 
 export class Things {
   readonly drawn = new Map<string, Drawn>()
@@ -78,7 +82,7 @@ export class Things {
       for (const t of things) {
         const was = before.get(t.key)
         before.delete(t.key)
-        if (was && same(was.thing, t)) continue
+        if (was && (same(was.thing, t) || this.#follow(was, t))) continue
         if (was) this.#remove(t.key, was)
         this.#add(t)
       }
@@ -162,7 +166,7 @@ export class Things {
       if (t.cov && t.pose && this.show.uncertainty) this.#ellipsoid(t.key, group, of(t.pose), t.cov)
     }
     if (t.kind === 'scan') this.#object(d, group, scan(t, this.colours().text), t.pose)
-    if (t.kind === 'points') void this.#points(d, group)
+    if (t.kind === 'points') void this.#points(d)
     if (t.kind === 'grid') {
       d.grid = new Grid(t, this.asOf, this.changed)
       this.#object(d, group, d.grid.group, t.pose)
@@ -172,6 +176,22 @@ export class Things {
         this.#arrow(t.key, group, of(p), 0.2, 0.02, 0.07, 0.05, this.colours().quiet, 1)
       }
     }
+  }
+
+  /**
+   * Has what is fetched apart, and is there or on its way, go on as another of the same sort: what is shown stays until
+   * that is there. False where it has to be drawn anew.
+   */
+  #follow(d: Drawn, t: Thing): boolean {
+    if (t.kind !== d.thing.kind || t.key !== d.thing.key || !this.#shown(t)) return false
+    if (t.kind === 'points') {
+      d.thing = t
+      void this.#points(d)
+      return true
+    }
+    if (t.kind !== 'grid' || t.frame !== d.thing.frame || !d.grid?.take(t, this.asOf)) return false
+    d.thing = t
+    return true
   }
 
   #object(d: Drawn, group: THREE.Object3D, o: THREE.Object3D, at?: Pose) {
@@ -189,7 +209,11 @@ export class Things {
     d.robot?.dispose()
     d.grid?.dispose()
     for (const b of this.#batches.values()) if (b.of.delete(key)) this.#dirty.add(b)
-    for (const o of d.objects) {
+    this.#clear(d)
+  }
+
+  #clear(d: Drawn) {
+    for (const o of d.objects.splice(0)) {
       o.removeFromParent()
       o.traverse((c) => {
         const m = c as THREE.Mesh
@@ -261,7 +285,7 @@ export class Things {
     const key = d.thing.key
     const group = this.tree.group(e.frameId ?? '')
     const put = (name: string, pose: PoseMessage | undefined, size: Vector | undefined, c: Colour | undefined) =>
-      this.#solid(key, name, group, matrix(pose, size), colour(c), num(c?.a))
+      this.#solid(key, name, group, matrix(pose, size && thick(size)), colour(c), num(c?.a))
     for (const c of e.cubes ?? []) put('cube', c.pose, c.size, c.color)
     for (const c of e.spheres ?? []) put('sphere', c.pose, c.size, c.color)
     for (const c of e.cylinders ?? []) put(`cylinder ${round(c.bottomScale)} ${round(c.topScale)}`, c.pose, c.size, c.color)
@@ -276,7 +300,9 @@ export class Things {
     for (const m of e.models ?? []) {
       const at = new THREE.Group()
       matrix(m.pose, m.scale).decompose(at.position, at.quaternion, at.scale)
-      const look = solid(m.overrideColor ? colour(m.color) : new THREE.Color(0x9aa5b5), 1, false)
+      // There are not so many opacities that each has a material.
+      const alpha = m.overrideColor ? Math.max(round(m.color?.a), 0.05) : 1
+      const look = solid(m.overrideColor ? colour(m.color) : new THREE.Color(0x9aa5b5), alpha, false)
       const box = new THREE.Mesh(shape('cube').clone().scale(0.1, 0.1, 0.1), look)
       at.add(box)
       this.#object(d, group, at)
@@ -284,8 +310,14 @@ export class Things {
         mesh(m.url, look, d.abort.signal).then(
           (o) => {
             at.remove(box)
+            box.geometry.dispose()
             at.add(o)
-            o.traverse((c) => (c.userData.key = key))
+            const own = new Set<THREE.Material>()
+            o.traverse((c) => {
+              c.userData.key = key
+              for (const one of [(c as THREE.Mesh).material ?? []].flat()) if (one !== look) own.add(one)
+            })
+            for (const one of own) fade(one, alpha)
             this.changed()
           },
           () => {}, // the box stays
@@ -297,16 +329,26 @@ export class Things {
     }
   }
 
-  async #points(d: Drawn, group: THREE.Object3D) {
-    const t = d.thing
-    try {
-      const data = await (await piece('points', { id: t.id, max: String(maxPoints), asof: this.asOf?.toString() }, d.abort.signal)).arrayBuffer()
+  /** Fetches a cloud, and then the newest, as long as there are others by then; the one before is shown meanwhile. */
+  async #points(d: Drawn) {
+    if (d.fetching) return
+    d.fetching = true
+    for (let t: Thing | undefined; t !== d.thing; ) {
+      t = d.thing
+      let o: THREE.Object3D | undefined
+      try {
+        o = cloud(await (await piece('points', { id: t.id, v: t.version, max: String(maxPoints), asof: this.asOf?.toString() }, d.abort.signal)).arrayBuffer())
+      } catch (e) {
+        if (d.abort.signal.aborted) return
+        if (t !== d.thing) continue // it may be forgotten already
+        console.error(e)
+      }
       if (d.abort.signal.aborted) return
-      this.#object(d, group, cloud(data), t.pose)
+      this.#clear(d)
+      if (o) this.#object(d, this.tree.group(t.frame ?? ''), o, t.pose)
       this.changed()
-    } catch (e) {
-      if (!d.abort.signal.aborted) console.error(e)
     }
+    d.fetching = false
   }
 
   #drawAxes(list: Frame[]) {
@@ -424,6 +466,17 @@ function of(p: Pose): THREE.Matrix4 {
 
 function vector(v: Vector | undefined): THREE.Vector3 {
   return new THREE.Vector3(num(v?.x), num(v?.y), num(v?.z))
+}
+
+function thick(v: Vector): Vector {
+  const edge = (x: unknown) => (Math.abs(num(x)) < thinnest ? thinnest : num(x))
+  return { x: edge(v.x), y: edge(v.y), z: edge(v.z) }
+}
+
+/** Has a material of a mesh let through as much as the thing that it is of. */
+function fade(m: THREE.Material, alpha: number) {
+  m.opacity *= alpha
+  m.transparent ||= alpha < 1
 }
 
 function matrix(p: PoseMessage | undefined, size?: Vector): THREE.Matrix4 {

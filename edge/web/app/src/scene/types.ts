@@ -23,6 +23,7 @@ export interface Thing {
   key: string
   kind: 'robot' | 'scene' | 'scan' | 'points' | 'grid' | 'poses'
   id?: string
+  version?: string
   frame?: string
   pose?: Pose
   name?: string
