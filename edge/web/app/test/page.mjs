@@ -50,7 +50,7 @@ await test(
 
     step('A link leads to the image that it was seen in; back returns.')
     await inspector.getByRole('button', { name: /head_camera/ }).click()
-    await inspector.getByRole('button', { name: 'head_camera' }).waitFor()
+    await inspector.getByRole('button', { name: 'head_camera', exact: true }).waitFor()
     await page.goBack()
     await inspector.getByRole('button', { name: 'cup', exact: true }).waitFor()
 
