@@ -30,11 +30,11 @@ It is the page of the server at --address, also where that is the near end of a 
 An ID is selected there; that of a snapshot opens the page at its time. If another server
 hosts its memory, that one's page is opened.
 
-A browser has no credentials. Where the server asks who somebody is, --as shows the page
-as an identity: this program stands between the browser and the server until Ctrl-C, and
-lets in only who shows the token in the address that it prints, which is good once, for a
-minute. It needs the identity's --credentials, or those of one that may forward, such as
-the user whom the server runs as over its Unix socket.`,
+A browser has no credentials. If the server requires them, --as shows the page as an
+identity: until Ctrl-C this program is a proxy between the browser and the server. It
+prints an address with a token, without which it lets nobody in. The token can be used
+once, within a minute. The proxy needs the identity's --credentials, or those of one that
+may forward, such as the user whom the server runs as over its Unix socket.`,
 		Example: `  engram ui
   engram ui --as planner --credentials planner.credentials --address https://robot1:7411
   engram ui Object/Instance/Simulation/cup --at -10s
@@ -47,7 +47,7 @@ the user whom the server runs as over its Unix socket.`,
 	_ = cmd.RegisterFlagCompletionFunc("view", cobra.FixedCompletions(views, cobra.ShellCompDirectiveNoFileComp))
 	f.Bool("no-open", false, "print the address only")
 	f.String("as", "", "show the page as this identity, until Ctrl-C")
-	f.String("listen", "127.0.0.1:7412", "with --as: where browsers of this computer reach the page")
+	f.String("listen", loopbackPage, "with --as: where browsers of this computer reach the page")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q := url.Values{}
 		of := ""
