@@ -184,7 +184,10 @@ func (l *numberLister) variant(doc string, b []byte, depth int) error {
 		}
 		return nil
 	}
-	end := len(l.path.path)
+	end, inner := len(l.path.path), depth+2
+	if v.kind == variantDict {
+		inner++ // its entries are messages
+	}
 	for i := 0; len(l.found) < l.most; i++ {
 		content, rest, found, err := nextRecord(v.b, 1)
 		if err != nil || !found {
@@ -197,17 +200,13 @@ func (l *numberLister) variant(doc string, b []byte, depth int) error {
 				return err
 			}
 			l.path.key(key)
-			depth++
 		} else {
 			l.path.index(i)
 		}
-		if err := l.variant(doc, content, depth+2); err != nil {
+		if err := l.variant(doc, content, inner); err != nil {
 			return err
 		}
 		l.path.path = l.path.path[:end]
-		if v.kind == variantDict {
-			depth--
-		}
 	}
 	return nil
 }

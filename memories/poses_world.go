@@ -92,13 +92,12 @@ func itemSources(ctx context.Context, svc engram.Service) (ids []engram.ID) {
 		names = s.MemoriesFor(ctx)
 	}
 	for _, name := range names {
-		switch name[strings.IndexByte(name, ':')+1:] {
-		case "World":
-			ids = append(ids, engram.MustID(name))
-		case "Object":
-			for _, segment := range []string{"Instance", "Attachments", "ArticulatedAttachments"} {
-				ids = append(ids, engram.MustID(name+"/"+segment))
+		for _, p := range world.PatternsIn(name) {
+			id := name
+			if segment := p.Levels[1]; segment.Kind == engram.NameOneOf { // else it is most of the memory
+				id += "/" + segment.String()
 			}
+			ids = append(ids, engram.MustID(id))
 		}
 	}
 	return ids

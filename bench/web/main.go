@@ -127,6 +127,3 @@ func (o *options) browse(ctx context.Context, script, address string, do map[str
 	}
 	return failed
 }
-
-// figure prints a figure, as the scripts do.
-func figure(name string, value float64) { fmt.Printf("figure %s %.4g\n", name, value) }

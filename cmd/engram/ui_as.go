@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +31,7 @@ func showAs(cmd *cobra.Command, q url.Values) error {
 		return usagef("--as: %w", err)
 	}
 	listen, _ := cmd.Flags().GetString("listen")
-	if err := checkLoopback(listen, "browsers", "127.0.0.1:7412"); err != nil {
+	if err := checkLoopback(listen); err != nil {
 		return err
 	}
 	c, err := dialForPage(cmd)
@@ -40,7 +39,7 @@ func showAs(cmd *cobra.Command, q url.Values) error {
 		return err
 	}
 	defer c.Close()
-	page, err := pageAs(ctx, cmd, c, access.Identity(as))
+	page, err := c.Page(ctx, access.Identity(as))
 	if err != nil {
 		return err
 	}
@@ -71,15 +70,18 @@ func showAs(cmd *cobra.Command, q url.Values) error {
 	return nil
 }
 
-// checkLoopback returns an error if clients on other computers would reach an address: what
-// they send could be heard. such is an address that is right.
-func checkLoopback(listen, clients, such string) error {
+// loopbackPage is where browsers reach the page that is shown as an identity.
+const loopbackPage = "127.0.0.1:7412"
+
+// checkLoopback returns an error if browsers on other computers would reach an address: what
+// they send could be heard.
+func checkLoopback(listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return usagef("--listen %s: write an address and a port, such as %s", listen, such)
+		return usagef("--listen %s: write an address and a port, such as %s", listen, loopbackPage)
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return usagef("--listen %s: only %s of this computer may reach it, such as %s; on another run this command there, with --address of the robot", listen, clients, such)
+		return usagef("--listen %s: only browsers of this computer may reach it, such as %s; on another run this command there, with --address of the robot", listen, loopbackPage)
 	}
 	return nil
 }
@@ -108,18 +110,6 @@ func dialForPage(cmd *cobra.Command) (*rpc.Client, error) {
 		first = fmt.Errorf("%w; %s", first, unreachedHint(first, named, dial.Credentials != nil))
 	}
 	return nil, first
-}
-
-// pageAs returns what hands the page's requests on as an identity.
-func pageAs(ctx context.Context, cmd *cobra.Command, c *rpc.Client, as access.Identity) (http.Handler, error) {
-	dial, err := dialOptions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	if dial.Credentials != nil && !strings.HasPrefix(c.Address(), "unix:") && dial.Credentials.Identity() == as {
-		as = "" // the server knows by the certificate
-	}
-	return c.Page(ctx, as)
 }
 
 // openUnseen shows an address that holds a secret in the user's browser, by way of a file

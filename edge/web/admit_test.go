@@ -125,7 +125,7 @@ func TestDensityIsAdmitted(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "/view/density?id=A/B/c/d&id=A/B/c/d&id=A/B/c/e", nil)
 		var failed error
-		go func() { failed = p.density(w, r, query{Values: r.URL.Query()}) }()
+		go func() { failed = piece{p.density, p.busy}.serve(w, r, query{Values: r.URL.Query()}) }()
 		synctest.Wait()
 		if svc.asked != 0 {
 			t.Error("it does not wait")

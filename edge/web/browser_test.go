@@ -70,11 +70,21 @@ func live(t testing.TB, srv *server.Server, ticks int) (rest func() string) {
 		stop()
 		// A robot on a busy machine skips images, and so what it would have seen in them. Its last seconds have all.
 		const whole = 200
-		time.Sleep(robot.Time(ticks + lived.Ticks + whole).Sub(engram.Now()))
+		end := robot.Time(ticks + lived.Ticks + whole)
+		testkit.Until(t, func() (string, bool) { return "the robot's last second is still to come", engram.Now() >= end })
 		if _, err := robot.RunTicks(t.Context(), srv, 0, whole); err != nil {
 			t.Error(err)
 		}
 		return "resting"
+	}
+}
+
+// inNode runs a script of app/test in Node.js, without a browser.
+func inNode(t *testing.T, script string) {
+	t.Helper()
+	cmd := exec.CommandContext(testkit.Context(t), testkit.Node(t, "app", "vite"), "app/test/"+script)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

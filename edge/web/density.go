@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"net/http"
 	"slices"
 
@@ -50,42 +49,28 @@ func (p *plots) density(w http.ResponseWriter, r *http.Request, q query) error {
 			ids = append(ids, id)
 		}
 	}
-	all, err := p.densities(r.Context(), q, ids, n)
-	if err != nil {
-		return err
-	}
-	return answer(w, all)
-}
-
-// densities counts the snapshots of entities in n bins.
-func (p *plots) densities(ctx context.Context, q query, ids []engram.ID, n int) ([]density, error) {
-	done, err := p.busy.turn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	all := []density{}
 	for _, id := range ids {
-		s, held, err := p.span(ctx, q, id)
+		s, held, err := p.span(r.Context(), q, id)
 		if engram.CodeOf(err) == engram.NotFound {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		d := density{ID: id, From: nanoseconds(s.from), To: nanoseconds(s.to), Count: make([]int, n)}
 		if held.count > 0 {
 			d.First, d.Last = exact(held.first), exact(held.last)
 		}
-		err = p.each(ctx, s, held, func(snap *engram.Snapshot) error {
+		err = p.each(r.Context(), s, held, func(snap *engram.Snapshot) error {
 			d.Count[s.binOf(snap.Time, n)]++
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		d.Gaps = s.gaps()
 		all = append(all, d)
 	}
-	return all, nil
+	return answer(w, all)
 }

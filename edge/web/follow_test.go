@@ -1,11 +1,10 @@
 package web_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,10 +22,7 @@ import (
 
 // Times as people write them, the ruler, the next snapshot, and tasks that are given up.
 func TestPageLibrary(t *testing.T) {
-	cmd := exec.CommandContext(testkit.Context(t), testkit.Node(t, "app", "vite"), "app/test/lib.mjs")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	inNode(t, "lib.mjs")
 }
 
 // encoded is an instance of a type of the memories that come with Engram.
@@ -104,18 +100,23 @@ func TestPageIsNotTold(t *testing.T) {
 	_, unix := secured(t, deployment.New(t), srv, "rules: [{allow: read, to: guest, on: '*'}]")
 	url, sessions := shown(t, serving.Dial(t, unix, rpc.DialOptions{}), "guest")
 	next := say(t, func() *server.Server { return srv })
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
+	var talking sync.WaitGroup
+	t.Cleanup(talking.Wait) // the test's context has ended by then
 	browser(t, "untold.mjs", url, map[string]func() string{
 		"token": sessions.Token,
 		"say":   next,
 		"talk": func() string {
-			go func() {
-				for ctx.Err() == nil {
+			talking.Go(func() {
+				tick := time.NewTicker(200 * time.Millisecond)
+				defer tick.Stop()
+				for t.Context().Err() == nil {
 					next()
-					time.Sleep(200 * time.Millisecond)
+					select {
+					case <-tick.C:
+					case <-t.Context().Done():
+					}
 				}
-			}()
+			})
 			return "talking"
 		},
 	})

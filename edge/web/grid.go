@@ -325,7 +325,7 @@ func linkOf(entity engram.ID, m *world.Map) (link engram.ID, ok bool) {
 	link = m.Link.Truncate(engram.LevelEntity)
 	// The memories of another robot have its name here.
 	if robot, _, other := strings.Cut(entity.Memory(), ":"); other && !strings.Contains(link.Memory(), ":") {
-		there, err := engram.NewID(robot+":"+link.Memory(), link.CoreSegment(), link.ProviderSegment(), link.Entity())
+		there, err := link.InMemory(robot + ":" + link.Memory())
 		return there, err == nil
 	}
 	return link, true

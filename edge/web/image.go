@@ -118,7 +118,7 @@ func (p *pictures) draw(ctx context.Context, m asked, path string, i int, look l
 		d.kind, d.content, err = look.draw(one.Payload, info, &d.tell)
 		return err
 	}
-	if info.Height > 0 && info.Width > heavyPixels/info.Height {
+	if hasMore(info, heavyPixels) {
 		return p.heavy.within(ctx, draw)
 	}
 	return draw()
@@ -197,7 +197,7 @@ func (q query) look() (l look, err error) {
 func (l look) draw(p engram.Payload, info vision.Info, tell *about) (kind string, content []byte, err error) {
 	var out bytes.Buffer
 	w, h := l.within(info.Width, info.Height)
-	large := info.Height > 0 && info.Width > maxPixels/info.Height // their product may be too large for a number
+	large := hasMore(info, maxPixels)
 	if compressed := info.Format != ""; !large && (l.full || compressed && w == info.Width && h == info.Height) || compressed && l.full {
 		if err := vision.Export(&out, p, ""); err != nil {
 			return "", nil, err
@@ -227,6 +227,11 @@ func (l look) draw(p engram.Payload, info vision.Info, tell *about) (kind string
 	}
 	err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, img)
 	return "image/png", out.Bytes(), err
+}
+
+// hasMore reports whether an image has more pixels than so many.
+func hasMore(info vision.Info, pixels int) bool {
+	return info.Height > 0 && info.Width > pixels/info.Height // their product may be too large for a number
 }
 
 // isDeepPNG reports whether a PNG has 16-bit values of one channel, which browsers show nearly black if they are mm.

@@ -90,8 +90,7 @@ func New(svc feature.Server, o Options) *Page {
 		o.Now = engram.Now
 	}
 	most := 1 + runtime.GOMAXPROCS(0)
-	r := &reader{svc: svc, busy: newAdmission(most), now: o.Now}
-	r.types.service = svc
+	r := &reader{svc: svc, types: types{service: svc}, busy: newAdmission(most), now: o.Now}
 	p := &Page{robot: o.Robot, mux: http.NewServeMux()}
 	p.mux.Handle("GET /{$}", files)
 	p.mux.Handle("GET /ui/", files)
@@ -100,7 +99,7 @@ func New(svc feature.Server, o Options) *Page {
 	places := &scenes{reader: r, o: o, poses: poses.NewClient(feature.Within(svc)), large: newAdmission(maxLarge)}
 	short, wide := newAdmission(most), newAdmission(most) // what is soon done does not wait for what reads all there is
 	for name, one := range map[string]piece{
-		"density": {numbers.density, nil}, "members": {numbers.members, short}, "series": {numbers.series, nil},
+		"density": {numbers.density, r.busy}, "members": {numbers.members, short}, "series": {numbers.series, nil},
 		"cameras": {images.cameras, short}, "image": {images.image, nil}, "video": {images.video, nil},
 		"scene": {places.scene, wide}, "missing": {places.missing, wide}, "trails": {places.trails, wide}, "points": {places.points, nil},
 		"grid": {places.grid, nil}, "robot": {places.robot, short}, "asset": {places.asset, nil}, "world": {places.world, wide},
@@ -189,8 +188,7 @@ func statusOf(err error) int {
 
 // refuse answers with an error, as the API does.
 func refuse(w http.ResponseWriter, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
+	headJSON(w)
 	w.WriteHeader(statusOf(err))
 	// The writer fails only if the browser has gone.
 	_ = json.NewEncoder(w).Encode(map[string]string{"code": engram.CodeOf(err).String(), "message": err.Error()})
@@ -198,9 +196,14 @@ func refuse(w http.ResponseWriter, err error) {
 
 // answer writes a value as JSON.
 func answer(w http.ResponseWriter, v any) error {
+	headJSON(w)
+	return json.NewEncoder(w).Encode(v)
+}
+
+// headJSON sets the header of an answer in JSON, which is of this moment.
+func headJSON(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	return json.NewEncoder(w).Encode(v)
 }
 
 // query has the parameters of a piece's address.

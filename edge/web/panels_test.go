@@ -42,10 +42,7 @@ func TestPanels(t *testing.T) {
 
 // The lines of plots: of many values in a bin, of values that hold, are told regularly, are lost, or are none.
 func TestLines(t *testing.T) {
-	cmd := exec.CommandContext(testkit.Context(t), testkit.Node(t, "app", "vite"), "app/test/lines.mjs")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	inNode(t, "lines.mjs")
 }
 
 // A browser decodes video, at any time and live; one that does not is given images.

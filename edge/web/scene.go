@@ -243,7 +243,7 @@ func (p *scenes) things(ctx context.Context, when moment) ([]thing, error) {
 				}
 				seen[t.Key] = true
 				entity := t.Key
-				if d.draw(ctx, p, when, it, it.Instances[n].Payload, &t) && (t.Key == entity || !seen[t.Key]) {
+				if d.draw(it, it.Instances[n].Payload, &t, when.at) && (t.Key == entity || !seen[t.Key]) {
 					seen[t.Key] = true // a robot with two descriptions is one
 					if t.Kind == "points" || t.Kind == "grid" {
 						t.Version = versionOf(it.Arrived)

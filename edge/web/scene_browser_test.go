@@ -115,10 +115,7 @@ func TestPlotMany(t *testing.T) {
 // many states boxes, on the map.
 func many(t testing.TB, svc engram.Service, n int) {
 	t.Helper()
-	model, err := world.Over(t.Context(), svc, "tester", world.DefaultRules(), world.FromSource(world.Operator))
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := operated(t, svc)
 	defer model.Close()
 	var items []world.NamedItem
 	for i := range n {

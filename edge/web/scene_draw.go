@@ -18,7 +18,7 @@ type drawing struct {
 	typ    string
 	fields []string // those that are needed; nil means all
 	// draw reports whether there is something to draw.
-	draw func(ctx context.Context, p *scenes, when moment, it engram.Item, payload engram.Payload, t *thing) bool
+	draw func(it engram.Item, payload engram.Payload, t *thing, at engram.Time) bool
 }
 
 // message is a pointer to a message of the viewers.
@@ -30,12 +30,12 @@ type message[M any] interface {
 // drawn is a drawing of a type of the viewers. What is no such message is not drawn.
 func drawn[M any, P message[M]](fields []string, draw func(m P, t *thing, at engram.Time) bool) drawing {
 	return drawing{string(P(new(M)).ProtoReflect().Descriptor().FullName()), fields,
-		func(_ context.Context, _ *scenes, when moment, it engram.Item, payload engram.Payload, t *thing) bool {
+		func(it engram.Item, payload engram.Payload, t *thing, at engram.Time) bool {
 			if it.ID.Memory() == "Object" && it.ID.CoreSegment() == "Instance" {
 				return false // it is an item of the world
 			}
 			m := P(new(M))
-			return proto.Unmarshal(payload.Bytes, m) == nil && draw(m, t, when.at)
+			return proto.Unmarshal(payload.Bytes, m) == nil && draw(m, t, at)
 		}}
 }
 
@@ -54,7 +54,7 @@ var drawings = []drawing{
 	}),
 }
 
-func drawRobot(_ context.Context, _ *scenes, _ moment, it engram.Item, _ engram.Payload, t *thing) bool {
+func drawRobot(it engram.Item, _ engram.Payload, t *thing, _ engram.Time) bool {
 	t.Kind, t.Name = "robot", service.RobotOf(it.ID)
 	t.Key = "robot " + t.Name // a robot with two descriptions is one
 	return true
@@ -91,7 +91,7 @@ func drawPoints(m *foxglovepb.PointCloud, t *thing, _ engram.Time) bool {
 	return true
 }
 
-func drawGrid(_ context.Context, _ *scenes, _ moment, _ engram.Item, payload engram.Payload, t *thing) bool {
+func drawGrid(_ engram.Item, payload engram.Payload, t *thing, _ engram.Time) bool {
 	rest, data, err := cut(payload.Bytes, gridData)
 	var m foxglovepb.Grid
 	if err != nil || proto.Unmarshal(rest, &m) != nil || m.GetRowStride() == 0 {

@@ -333,15 +333,22 @@ func TestSceneShowsWhatWasBelieved(t *testing.T) {
 	}
 }
 
+// operated opens the world in a server, as its operator states it. Who calls closes it.
+func operated(t testing.TB, svc engram.Service) *world.Memory {
+	t.Helper()
+	model, err := world.Over(t.Context(), svc, "tester", world.DefaultRules(), world.FromSource(world.Operator))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
+}
+
 // Only what is another thing than in the browser's scene is sent.
 func TestSceneLeavesOutWhatIsAsItWas(t *testing.T) {
 	svc := robot(t)
 	at := engram.Now()
 	l := look(t, svc, web.Options{Now: func() engram.Time { return at }})
-	model, err := world.Over(t.Context(), svc, "tester", world.DefaultRules(), world.FromSource(world.Operator))
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := operated(t, svc)
 	defer model.Close()
 	items := []world.NamedItem{{Name: "room", Item: world.Item{Description: &world.Description{Kinds: []string{"place"}, Time: at}}}}
 	const many = 300
@@ -534,29 +541,38 @@ func TestGridsComeInTiles(t *testing.T) {
 	}
 }
 
+// floorMap returns an occupancy grid of cells of half a metre, of an origin and an image as ROS has them.
+func floorMap(t *testing.T, origin, pgm string) (world.Map, []byte) {
+	t.Helper()
+	g, err := worldfiles.ReadGrid([]byte("image: m.pgm\nresolution: 0.5\norigin: "+origin+"\n"), "m.yaml",
+		func(string) ([]byte, error) { return []byte(pgm), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Map(nil, "map"), g.Data
+}
+
+// setFloor states the map "floor", and returns a scene that has it.
+func (l looker) setFloor(svc engram.Service, m world.Map, data []byte) (s *sceneAnswer) {
+	l.Helper()
+	model := operated(l, svc)
+	defer model.Close()
+	if _, err := model.SetMap(l.Context(), "floor", m, data); err != nil {
+		l.Fatal(err)
+	}
+	testkit.Until(l, func() (string, bool) {
+		s = l.scene()
+		return fmt.Sprint(s.Parts), s.thing("map floor") != nil
+	})
+	return s
+}
+
 // Occupancy grids as ROS has them are drawn as they were at a time.
 func TestMapsOfTheWorldAreGrids(t *testing.T) {
 	svc := robot(t)
 	l := look(t, svc, web.Options{})
-	g, err := worldfiles.ReadGrid([]byte("image: m.pgm\nresolution: 0.5\norigin: [-1, -2, 0]\n"), "m.yaml",
-		func(string) ([]byte, error) { return []byte("P5 3 2 255\n\xfe\xfe\x00\xcd\xfe\xfe"), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := world.Over(t.Context(), svc, "tester", world.DefaultRules(), world.FromSource(world.Operator))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer model.Close()
-	if _, err := model.SetMap(t.Context(), "floor", g.Map(nil, "map"), g.Data); err != nil {
-		t.Fatal(err)
-	}
-	var m *thingAnswer
-	testkit.Until(t, func() (string, bool) {
-		s := l.scene()
-		m = s.thing("map floor")
-		return fmt.Sprint(s.Parts), m != nil
-	})
+	stated, data := floorMap(t, "[-1, -2, 0]", "P5 3 2 255\n\xfe\xfe\x00\xcd\xfe\xfe")
+	m := l.setFloor(svc, stated, data).thing("map floor")
 	if m.Columns != 3 || m.Rows != 2 || m.Pose != [7]float64{-1, -2, 0, 0, 0, 0, 1} {
 		t.Errorf("the map is %+v", m)
 	}

@@ -11,12 +11,10 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/edge/web"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
-	worldfiles "github.com/seed-301d4374/engram/world/files"
 )
 
 // What was measured, and a picture that is not locked to its frame, are where the robot was then, not
@@ -114,26 +112,9 @@ func TestSceneTellsVersionsApart(t *testing.T) {
 func TestMapsWithCorrectedData(t *testing.T) {
 	svc := robot(t)
 	l := look(t, svc, web.Options{})
-	g, err := worldfiles.ReadGrid([]byte("image: m.pgm\nresolution: 0.5\norigin: [0, 0, 0]\n"), "m.yaml",
-		func(string) ([]byte, error) { return []byte("P5 2 1 255\n\xfe\x00"), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := world.Over(t.Context(), svc, "tester", world.DefaultRules(), world.FromSource(world.Operator))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer model.Close()
-	stated := g.Map(nil, "map")
+	stated, content := floorMap(t, "[0, 0, 0]", "P5 2 1 255\n\xfe\x00")
 	stated.SHA256 = ""
-	if _, err := model.SetMap(t.Context(), "floor", stated, g.Data); err != nil {
-		t.Fatal(err)
-	}
-	var was *sceneAnswer
-	testkit.Until(t, func() (string, bool) {
-		was = l.scene()
-		return fmt.Sprint(was.Parts), was.thing("map floor") != nil
-	})
+	was := l.setFloor(svc, stated, content)
 	id := was.thing("map floor").ID
 	_, tile, head := l.get("/view/grid", "id", id)
 

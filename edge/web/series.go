@@ -68,8 +68,7 @@ func (p *plots) series(w http.ResponseWriter, r *http.Request, q query) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
+	headJSON(w)
 	_, err = w.Write(out.Bytes())
 	return err
 }

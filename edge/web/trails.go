@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -70,8 +69,8 @@ func (p *scenes) trails(w http.ResponseWriter, r *http.Request, q query) error {
 		}
 		if !known || when.asOf != nil {
 			forgotten = append(forgotten, name)
-		} else if e := drawTrail(fixed, name, points); e != nil {
-			things = append(things, thing{Key: "trail " + name, Kind: "scene", Frame: fixed, drawn: []*foxglovepb.SceneEntity{e}})
+		} else {
+			things = append(things, drawTrail(fixed, name, points)...)
 		}
 	}
 	past, err := p.pastTrails(ctx, when, fixed, forgotten, trailTimes(when.at, length, pastTrailPoints))
@@ -126,11 +125,7 @@ func trail(ctx context.Context, poses service.Service, fixed, name string, times
 
 // moves reports whether points are not all at one place.
 func moves(points []pose.Vec3) bool {
-	return slices.ContainsFunc(points, func(v pose.Vec3) bool { return apart(v, points[0]) > 2e-3 })
-}
-
-func apart(a, b pose.Vec3) float64 {
-	return math.Sqrt((a.X-b.X)*(a.X-b.X) + (a.Y-b.Y)*(a.Y-b.Y) + (a.Z-b.Z)*(a.Z-b.Z))
+	return slices.ContainsFunc(points, func(v pose.Vec3) bool { return v.Sub(points[0]).Norm() > 2e-3 })
 }
 
 // pastTrails returns the trails of frames as the memory has them, working and long-term.
@@ -154,19 +149,18 @@ func (p *scenes) pastTrails(ctx context.Context, when moment, fixed string, name
 	}
 	var things []thing
 	for i, name := range names {
-		if e := drawTrail(fixed, name, points[i]); e != nil {
-			things = append(things, thing{Key: "trail " + name, Kind: "scene", Frame: fixed, drawn: []*foxglovepb.SceneEntity{e}})
-		}
+		things = append(things, drawTrail(fixed, name, points[i])...)
 	}
 	return things, nil
 }
 
-// drawTrail draws a trail; nil of what rests.
-func drawTrail(fixed, name string, points []pose.Vec3) *foxglovepb.SceneEntity {
+// drawTrail draws a trail; nothing of what rests.
+func drawTrail(fixed, name string, points []pose.Vec3) []thing {
 	if len(points) < 2 || !moves(points) {
 		return nil
 	}
-	e := &foxglovepb.SceneEntity{FrameId: fixed, Id: "trail " + name}
+	key := "trail " + name
+	e := &foxglovepb.SceneEntity{FrameId: fixed, Id: key}
 	for shade := range trailShades {
 		from, to := shade*(len(points)-1)/trailShades, (shade+1)*(len(points)-1)/trailShades
 		if from == to {
@@ -181,5 +175,5 @@ func drawTrail(fixed, name string, points []pose.Vec3) *foxglovepb.SceneEntity {
 		}
 		e.Lines = append(e.Lines, line)
 	}
-	return e
+	return []thing{{Key: key, Kind: "scene", Frame: fixed, drawn: []*foxglovepb.SceneEntity{e}}}
 }

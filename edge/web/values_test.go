@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +15,7 @@ import (
 
 // What values, names and commands look like: nothing is left out, and names stay one name.
 func TestValues(t *testing.T) {
-	cmd := exec.CommandContext(testkit.Context(t), testkit.Node(t, "app", "vite"), "app/test/values.mjs")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	inNode(t, "values.mjs")
 }
 
 // Table, Diff, inspector, tree and search show what is there, live: zeros, long texts, odd names, many entities; and

@@ -58,20 +58,18 @@ func (p *pictures) film(ctx context.Context, m asked, kind string) (tell aboutVi
 	if err != nil {
 		return tell, nil, err
 	}
-	name := m.entity.At(last.Time).String()
-	instance := max(m.instance, 0)
-	newest, err := videoFrame(last, instance)
-	if err != nil {
-		return tell, nil, engram.Errorf(engram.CodeOf(err), name, "%w", err)
-	}
-	if newest.GetFormat() != "h264" {
-		return tell, nil, engram.Errorf(engram.Unsupported, name, "is video of format %q; browsers are given h264", newest.GetFormat())
-	}
-	frames, err := p.fromKey(ctx, m, last, instance)
+	newest, err := videoFrame(m, last)
 	if err != nil {
 		return tell, nil, err
 	}
-	tell = aboutVideo{m.entity.At(last.Time).Instance(instance).String(), newest.GetFormat(), newest.GetFrameId()}
+	if newest.GetFormat() != "h264" {
+		return tell, nil, engram.Errorf(engram.Unsupported, m.entity.At(last.Time).String(), "is video of format %q; browsers are given h264", newest.GetFormat())
+	}
+	frames, err := p.fromKey(ctx, m, last)
+	if err != nil {
+		return tell, nil, err
+	}
+	tell = aboutVideo{m.entity.At(last.Time).Instance(max(m.instance, 0)).String(), newest.GetFormat(), newest.GetFrameId()}
 	if kind != "" {
 		body, err = still(ctx, frames, tell.ID, kind)
 		return tell, body, err
@@ -84,7 +82,7 @@ func (p *pictures) film(ctx context.Context, m asked, kind string) (tell aboutVi
 }
 
 // fromKey returns the frames from the last key frame on up to a snapshot.
-func (p *pictures) fromKey(ctx context.Context, m asked, last *engram.Snapshot, instance int) ([][]byte, error) {
+func (p *pictures) fromKey(ctx context.Context, m asked, last *engram.Snapshot) ([][]byte, error) {
 	name := m.entity.At(last.Time).String()
 	var after frames
 	end := last.Time.Add(1)
@@ -95,9 +93,9 @@ func (p *pictures) fromKey(ctx context.Context, m asked, last *engram.Snapshot, 
 		var part frames
 		err := p.svc.QueryParts(ctx, q, func(r *engram.Result) error {
 			for it := range r.All() {
-				f, err := videoFrame(it.Snapshot, instance)
+				f, err := videoFrame(m, it.Snapshot)
 				if err != nil {
-					return engram.Errorf(engram.CodeOf(err), m.entity.At(it.Snapshot.Time).String(), "%w", err)
+					return err
 				}
 				part.add(f.GetData())
 			}
@@ -145,14 +143,15 @@ func (fs *frames) bound() {
 	}
 }
 
-// videoFrame reads a frame of a snapshot.
-func videoFrame(s *engram.Snapshot, instance int) (*foxglovepb.CompressedVideo, error) {
+// videoFrame reads the frame of a snapshot that is asked for, of its first instance if any will do.
+func videoFrame(m asked, s *engram.Snapshot) (*foxglovepb.CompressedVideo, error) {
+	instance := max(m.instance, 0)
 	if instance >= len(s.Instances) || s.Instances[instance].Payload.Type != videoType {
-		return nil, engram.Errorf(engram.Unsupported, "", "is no frame of %s", videoType)
+		return nil, engram.Errorf(engram.Unsupported, m.entity.At(s.Time).String(), "is no frame of %s", videoType)
 	}
 	var f foxglovepb.CompressedVideo
 	if err := proto.Unmarshal(s.Instances[instance].Payload.Bytes, &f); err != nil {
-		return nil, engram.Errorf(engram.Corrupt, "", "%w", err)
+		return nil, engram.Errorf(engram.Corrupt, m.entity.At(s.Time).String(), "%w", err)
 	}
 	return &f, nil
 }

@@ -64,8 +64,8 @@ func generate(apiDir, genDir string) error {
 		addFile(req, seen, f)
 	}
 	languages := []string{"engram", "foxglove"}
-	_, err = os.Stat(typeScript)
-	if err == nil {
+	_, lacking := os.Stat(typeScript)
+	if lacking == nil {
 		languages = append(languages, "es")
 	}
 	for _, dir := range languages {
@@ -78,8 +78,8 @@ func generate(apiDir, genDir string) error {
 			return err
 		}
 	}
-	if err != nil {
-		log.Printf("protogen: gen/es stays as it is: %v", err)
+	if lacking != nil {
+		log.Printf("protogen: gen/es stays as it is: %v", lacking)
 		return nil
 	}
 	req.FileToGenerate = slices.DeleteFunc(files, func(f string) bool { return !strings.HasPrefix(f, "engram/v1/") })

@@ -68,10 +68,7 @@ func TestColumnsReadOnlyMembersThatAreAskedFor(t *testing.T) {
 		}
 		c := codec.Config{Codec: codec.Columns, Payload: everything, Types: types}
 		_, stored := code(t, c, snapshots)
-		dec, err := codec.NewDecoder(c)
-		if err != nil {
-			t.Fatalf("decoder: %v", err)
-		}
+		dec := decoderOf(t, c)
 		some, ok := dec.(codec.MemberDecoder)
 		if !ok {
 			t.Fatalf("%T reads no members", dec)
@@ -121,10 +118,7 @@ func BenchmarkColumnsMembers(b *testing.B) {
 	}
 	c := codec.Config{Codec: codec.Columns, Payload: everything, Types: types}
 	_, stored := code(b, c, snapshots)
-	dec, err := codec.NewDecoder(c)
-	if err != nil {
-		b.Fatal(err)
-	}
+	dec := decoderOf(b, c)
 	var paths []string
 	for i := range 10 {
 		paths = append(paths, fmt.Sprintf("ds[%d]", 4*i))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
@@ -68,12 +69,18 @@ func typeOf(t testing.TB, types *idf.Registry, name string) *idf.Type {
 	return typ
 }
 
+func decoderOf(t testkit.T, c codec.Config) codec.Decoder {
+	t.Helper()
+	dec, err := codec.NewDecoder(c)
+	if err != nil {
+		t.Fatalf("decoder: %v", err)
+	}
+	return dec
+}
+
 // code writes snapshots with a codec and reads them again. It returns the stored
 // bytes of all messages.
-func code(t interface {
-	Fatalf(string, ...any)
-	Helper()
-}, c codec.Config, snapshots []*engram.Snapshot) (out []*engram.Snapshot, stored []codec.Message) {
+func code(t testkit.T, c codec.Config, snapshots []*engram.Snapshot) (out []*engram.Snapshot, stored []codec.Message) {
 	t.Helper()
 	ctx := context.Background()
 	enc, c, err := codec.NewEncoder(c)
@@ -92,10 +99,7 @@ func code(t interface {
 	if len(enc.Pending()) != 0 {
 		t.Fatalf("%d snapshots are pending after a flush", len(enc.Pending()))
 	}
-	dec, err := codec.NewDecoder(c)
-	if err != nil {
-		t.Fatalf("decoder: %v", err)
-	}
+	dec := decoderOf(t, c)
 	for _, m := range stored {
 		got, err := dec.Decode(ctx, m, nil)
 		if err != nil {
@@ -106,10 +110,7 @@ func code(t interface {
 	return out, stored
 }
 
-func sameSnapshots(t interface {
-	Fatalf(string, ...any)
-	Helper()
-}, got, want []*engram.Snapshot) {
+func sameSnapshots(t testkit.T, got, want []*engram.Snapshot) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%d snapshots came back of %d", len(got), len(want))
@@ -327,10 +328,7 @@ func TestColumnsReadEachAlone(t *testing.T) {
 		}
 		c := codec.Config{Codec: codec.Columns, Payload: everything, Types: types}
 		_, stored := code(t, c, snapshots)
-		dec, err := codec.NewDecoder(c)
-		if err != nil {
-			t.Fatalf("decoder: %v", err)
-		}
+		dec := decoderOf(t, c)
 		for i, s := range snapshots {
 			want := make([]bool, len(snapshots))
 			want[i] = true
@@ -350,10 +348,7 @@ func TestColumnsReadOnlyWhatIsWanted(t *testing.T) {
 	snapshots := pointsOf(100, func(i int) (x, y, z float64) { return float64(i), float64(-i), 0.5 })
 	c := codec.Config{Codec: codec.Columns, Payload: point, Types: types}
 	_, stored := code(t, c, snapshots)
-	dec, err := codec.NewDecoder(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dec := decoderOf(t, c)
 	want := make([]bool, 100)
 	want[42], want[7] = true, true
 	got, err := dec.Decode(context.Background(), stored[0], want)
@@ -397,10 +392,7 @@ func TestColumnsKeepWhatIsRefused(t *testing.T) {
 	if err := enc.Flush(ctx, emit); err != nil {
 		t.Fatal(err)
 	}
-	dec, err := codec.NewDecoder(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dec := decoderOf(t, c)
 	var got []*engram.Snapshot
 	for _, m := range stored {
 		part, err := dec.Decode(ctx, m, nil)
@@ -436,10 +428,7 @@ func FuzzColumnsDecode(f *testing.F) {
 	})
 	f.Add(stored[0].Bytes, 2)
 	f.Fuzz(func(t *testing.T, b []byte, n int) {
-		dec, err := codec.NewDecoder(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dec := decoderOf(t, c)
 		m := codec.Message{Type: codec.ColumnsType, Bytes: b, Key: true}
 		for i := range min(max(n, 0), 1000) {
 			m.Snapshots = append(m.Snapshots, &engram.Snapshot{Time: engram.Time(i), Instances: make([]engram.Instance, 1)})
@@ -483,10 +472,7 @@ func BenchmarkColumns(b *testing.B) {
 	})
 	for _, one := range []bool{false, true} {
 		b.Run(fmt.Sprintf("read/one=%v", one), func(b *testing.B) {
-			dec, err := codec.NewDecoder(c)
-			if err != nil {
-				b.Fatal(err)
-			}
+			dec := decoderOf(b, c)
 			want := make([]bool, len(stored[0].Snapshots))
 			for i := range want {
 				want[i] = !one || i == len(want)/2

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
@@ -91,23 +92,16 @@ func (k *known) part(edges []pose.EdgeInfo) []pose.EdgeInfo {
 	if k == nil {
 		return edges
 	}
-	own := edges[:0]
-	for _, e := range edges {
-		if !e.Foreign {
-			own = append(own, e)
-		}
-	}
-	return own
+	return slices.DeleteFunc(edges, isForeign)
 }
+
+func isForeign(e pose.EdgeInfo) bool { return e.Foreign }
 
 // crosses reports whether an answer rests on foreign edges.
 func crosses(p *pose.Path, info *pose.Info) bool {
 	for _, t := range [...]engram.Time{info.TargetTime, info.SourceTime} {
-		edges, _ := p.Edges(t)
-		for i := range edges {
-			if edges[i].Foreign {
-				return true
-			}
+		if edges, _ := p.Edges(t); slices.ContainsFunc(edges, isForeign) {
+			return true
 		}
 	}
 	return false

@@ -247,7 +247,7 @@ func (l *Local) Path(ctx context.Context, target, source string, t engram.Time) 
 		return nil, err
 	}
 	edges, fail := p.Edges(t)
-	if len(k.part(slices.Clone(edges))) != len(edges) {
+	if k != nil && slices.ContainsFunc(edges, isForeign) {
 		return nil, pose.NoWay(target, source, t)
 	}
 	return edges, fail.Err()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -29,14 +30,21 @@ func (c *Client) Web() string {
 }
 
 // Page returns a handler that hands requests of the server's page on to the server, as
-// made by an identity, for whom the client must be allowed to forward; "" is that of the
-// client itself. Who may call it is the caller's to look at. The error is Forbidden if the
-// server does not let the client speak for the identity, and Unsupported if it has no
-// page. The handler is good until the client is closed.
+// made by an identity, for whom the client must be allowed to forward unless its
+// certificate says that it is the one; "" is the client's own. Who may call it is the
+// caller's to look at. The error is Forbidden if the server does not let the client speak
+// for the identity, and Unsupported if it has no page. The handler is good until the client
+// is closed.
 func (c *Client) Page(ctx context.Context, as access.Identity) (http.Handler, error) {
 	base, err := url.Parse(c.base)
 	if err != nil {
 		return nil, engram.Errorf(engram.Internal, c.address, "no URL: %w", err)
+	}
+	own := c.o.Credentials != nil && !strings.HasPrefix(c.address, "unix:") && c.o.Credentials.Identity() == as
+	identify := func(h http.Header) {
+		if as != "" && !own {
+			h.Set(identityHeader, string(as))
+		}
 	}
 	p := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -46,9 +54,7 @@ func (c *Client) Page(ctx context.Context, as access.Identity) (http.Handler, er
 			for _, name := range []string{"Origin", "Sec-Fetch-Site", "Cookie", "Sec-Websocket-Key", servesHeader, identityHeader} {
 				r.Out.Header.Del(name)
 			}
-			if as != "" {
-				r.Out.Header.Set(identityHeader, string(as))
-			}
+			identify(r.Out.Header)
 		},
 		Transport:     c.http.Transport,
 		FlushInterval: -1, // answers stream
@@ -62,18 +68,16 @@ func (c *Client) Page(ctx context.Context, as access.Identity) (http.Handler, er
 			_ = connect.NewErrorWriter().Write(w, r, wireError(engram.Errorf(code, c.address, "%s: %w", what, err)))
 		},
 	}
-	return p, c.hasPage(ctx, as)
+	return p, c.hasPage(ctx, as, identify)
 }
 
-// hasPage asks the server for its page, as an identity.
-func (c *Client) hasPage(ctx context.Context, as access.Identity) error {
+// hasPage asks the server for its page, as an identity, which identify puts into a header.
+func (c *Client) hasPage(ctx context.Context, as access.Identity, identify func(http.Header)) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/", nil)
 	if err != nil {
 		return engram.Errorf(engram.Internal, c.address, "no URL: %w", err)
 	}
-	if as != "" {
-		req.Header.Set(identityHeader, string(as))
-	}
+	identify(req.Header)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return engram.Errorf(engram.Unavailable, c.address, "the server does not answer: %w", err)

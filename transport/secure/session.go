@@ -132,7 +132,7 @@ func (s *Sessions) Handler(web Web, next http.Handler) http.Handler {
 		refuse := func(err error) { refuseSession(w, http.StatusForbidden, "permission_denied", err) }
 		switch {
 		case !web.Handle(w, r, refuse):
-		case r.URL.Path != TokenPath && reads && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/ui/") && path.Clean(r.URL.Path) == r.URL.Path):
+		case reads && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/ui/") && path.Clean(r.URL.Path) == r.URL.Path):
 			next.ServeHTTP(w, r)
 		case !reads && r.Header.Get("Origin") == "":
 			refuse(engram.Errorf(engram.Forbidden, "", "a browser says which page such a request comes from (Origin); programs use the server itself, with credentials"))

@@ -110,7 +110,6 @@ func TestTextsAreReadAsTheyWere(t *testing.T) {
 	})
 }
 
-// walk returns n values as an encoder of that step gives them, from a fixed seed.
 // Who passes over a vector stands where who reads it does.
 func TestVectorsArePassedOver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -142,6 +141,7 @@ func TestVectorsArePassedOver(t *testing.T) {
 	})
 }
 
+// walk returns n values as an encoder of that step gives them, from a fixed seed.
 func walk(n int, offset int64, speed float64, value func(k int64) float64) []uint64 {
 	r := rand.New(rand.NewPCG(1, 2))
 	v, k, d := make([]uint64, n), float64(offset), 0.0

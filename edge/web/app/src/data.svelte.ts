@@ -8,29 +8,25 @@ import { eachStats, idOf, items, memory, namesOf, said, type Item } from './lib/
 import { Pace } from './lib/pace'
 import { lastName, named } from './lib/texts'
 import { levelsOf, mayMatch, type Levels } from './lib/patterns'
-import { full, parse, SECOND } from './lib/time'
+import { full, SECOND, timeIn } from './lib/time'
 import { Turns } from './lib/turns'
 import { forgetShapes } from './lib/type'
 import { clock, view } from './state.svelte'
 
 /** Something that went wrong, and what to do about it. */
-export interface Alert {
+interface Alert {
   key: string
   text: string
   hint?: string
   kind: 'error' | 'warning' | 'note'
   /** One by one, if there are several. */
   more?: string[]
-  /** The view that shows more. */
-  tab?: string
   /** What can be done at once. */
   act?: { name: string; run: () => void }
 }
 
 class Server {
   name = $state('')
-  robot = $state('')
-  version = $state('')
   memories = $state<string[]>([])
   connected = $state(false)
   epoch = 0n
@@ -87,7 +83,7 @@ class Tree {
   /** Something came since the page looked before. */
   active = $state(false)
   #refused = new Map<string, bigint>()
-  #before = new Map<string, { committed: bigint; at: number }>()
+  #before = new Map<string, { committed: bigint; at: number; rate: number }>()
 
   async refresh(signal: AbortSignal) {
     const r = await memory.stats({ depth: Level.PROVIDER_SEGMENT }, { signal })
@@ -144,11 +140,12 @@ class Tree {
     const now = performance.now()
     const nodes = all.map((stats) => {
       const before = this.#before.get(stats.id)
-      let rate = 0
-      if (before && now > before.at) rate = Math.max(0, (Number(stats.committed - before.committed) * 1000) / (now - before.at))
+      let rate = before?.rate ?? 0
+      // Of a shorter time it would be chance.
       if (!before || now - before.at > 900) {
+        if (before) rate = Math.max(0, (Number(stats.committed - before.committed) * 1000) / (now - before.at))
         this.#before.delete(stats.id) // The last one is the newest.
-        this.#before.set(stats.id, { committed: stats.committed, at: now })
+        this.#before.set(stats.id, { committed: stats.committed, at: now, rate })
       }
       const names = namesOf(stats.id)
       return { id: stats.id, name: names[names.length - 1] ?? '', level: stats.level, stats, rate }
@@ -203,6 +200,9 @@ export type News = Map<string, bigint>
 /** What a panel looks at: what has these names from the memory down, or what a pattern as text matches. */
 type Watched = { names: string[] } | { text: string }
 
+/** The names that what is looked at has, as far as they are certain. */
+const levelsIn = (w: Watched): Levels => ('names' in w ? w.names : levelsOf(w.text))
+
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
 
 /** How often a page looks where no stream tells it, and whether a stream tells of what changes, ms. */
@@ -252,12 +252,27 @@ class Stream {
    */
   watch(patterns: string[][] | string, tell: (news: News) => void): () => void {
     const key = Symbol()
-    if (typeof patterns === 'string') this.#wanted.set(key, { watched: [{ text: patterns }], levels: [levelsOf(patterns)], tell })
-    else this.#wanted.set(key, { watched: patterns.map((names) => ({ names })), levels: patterns, tell })
+    const watched: Watched[] = typeof patterns === 'string' ? [{ text: patterns }] : patterns.map((names) => ({ names }))
+    this.#wanted.set(key, { watched, levels: watched.map(levelsIn), tell })
     this.#again()
     return () => {
       this.#wanted.delete(key)
       this.#again()
+    }
+  }
+
+  /** As watch, but each change is told only so much later, ms, with all that come meanwhile. */
+  watchSlowly(patterns: string[][] | string, every: number, tell: () => void): () => void {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const leave = this.watch(patterns, () => {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        tell()
+      }, every)
+    })
+    return () => {
+      clearTimeout(timer)
+      leave()
     }
   }
 
@@ -301,7 +316,7 @@ class Stream {
             const entity = idOf(names.slice(0, 4))
             told.add(idOf(names.slice(0, 3)))
             if (entities.has(entity)) told.add(entity)
-            this.#note(u.id.slice(0, u.id.lastIndexOf('/')), parse(names[4] + 'Z', 0n) ?? u.arrived)
+            this.#note(u.id.slice(0, u.id.lastIndexOf('/')), timeIn(names) ?? u.arrived)
           }
         }
       } catch (e) {
@@ -333,7 +348,7 @@ class Stream {
         const { nodes } = await memory.stats({ depth: Level.PROVIDER_SEGMENT }, { signal })
         const changed = nodes.filter((n) => n.level === Level.PROVIDER_SEGMENT && segments.get(n.id) !== n.committed).map((n) => namesOf(n.id))
         for (const w of of()) {
-          const levels = 'names' in w ? w.names : levelsOf(w.text)
+          const levels = levelsIn(w)
           if (!changed.some((names) => mayMatch(levels, names))) continue
           const which = 'names' in w ? { selector: patternOf(w.names) } : { pattern: w.text }
           await eachStats({ depth: Level.ENTITY, ...which }, signal, (part) => {
@@ -386,7 +401,7 @@ class Stream {
   /** What is watched and silent. */
   #untold = () =>
     this.#all().flatMap((w): Watched[] => {
-      const levels = 'names' in w ? w.names : levelsOf(w.text)
+      const levels = levelsIn(w)
       const silent = [...this.#silent].map(namesOf).filter((names) => mayMatch(levels, names))
       return silent.map((names) => ('names' in w && w.names.length > names.length ? w : { names }))
     })
@@ -395,7 +410,7 @@ class Stream {
   async #committed(told: Set<string>, signal: AbortSignal): Promise<Map<string, bigint>> {
     const all = new Map<string, bigint>()
     for (const w of this.#all()) {
-      const levels = 'names' in w ? w.names : levelsOf(w.text)
+      const levels = levelsIn(w)
       if (levels.length < 4) {
         if ('text' in w && /(^|\/)~/.test(w.text)) continue // Only the server knows which segments match.
         for (const n of tree.nodes) if (n.level === Level.PROVIDER_SEGMENT && mayMatch(levels, namesOf(n.id))) all.set(idOf(namesOf(n.id)), n.stats.committed)
@@ -440,8 +455,7 @@ export function followServer() {
         clock.ahead = (info.received + info.sent) / 2n - local
       }
       server.name = info.server
-      server.version = info.version
-      server.robot = own.robot = info.robot
+      own.robot = info.robot
       server.memories = info.memories
       const anew = server.epoch !== 0n && server.epoch !== info.epoch
       if (anew) {

@@ -1,7 +1,8 @@
 // What is looked at: time, selection, tab, filter. All of it stands in the address, so that a link opens the same view.
+import { now } from 'engram-client'
 import { createContext } from 'svelte'
 import { entityOf, idOf, namesOf } from './lib/api'
-import { parse, rfc3339, within } from './lib/time'
+import { parse, rfc3339, timeIn, within } from './lib/time'
 
 class Clock {
   /** How far the server's clock is ahead of the browser's, in ns. */
@@ -10,7 +11,7 @@ class Clock {
   now = $state(BigInt(Date.now()) * 1_000_000n)
 
   read(): bigint {
-    return BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)) * 1000n + this.ahead
+    return now() + this.ahead
   }
 }
 
@@ -88,7 +89,7 @@ class View {
   /** Selects what an ID names. That of a snapshot selects its entity at its time. */
   select(id: string, how?: { at?: bigint; tab?: string }) {
     const names = namesOf(id)
-    const at = how?.at ?? (names.length > 4 ? parse(names[4] + 'Z', 0n) : undefined)
+    const at = how?.at ?? timeIn(names)
     this.sel = names.length > 4 ? entityOf(id) : idOf(names)
     if (at !== undefined) this.seek(at)
     if (how?.tab) this.open(how.tab)

@@ -12,7 +12,7 @@ import { Pace } from './pace'
 export { idOf, items, json, quoteRegex, robotOf, type Item } from 'engram-client'
 
 /** How a call or a piece ended, whoever asked: there is, or is not, a right to it; what an entity says is, or is not, readable. */
-export type Outcome = { kind: 'denied' | 'allowed' | 'unreadable' | 'readable'; of: string; why: string }
+type Outcome = { kind: 'denied' | 'allowed' | 'unreadable' | 'readable'; of: string; why: string }
 
 let tell: (o: Outcome) => void = () => undefined
 /** Has f told of outcomes from now on. */
@@ -72,8 +72,10 @@ export function said(e: unknown): string {
   return e instanceof ConnectError ? e.rawMessage : e instanceof Error ? e.message : String(e)
 }
 
+type Params = Record<string, string | string[] | undefined>
+
 /** A piece of the memory that is made for a screen; the error is what the server says. */
-export async function piece(path: string, params: Record<string, string | string[] | undefined>, signal?: AbortSignal): Promise<Response> {
+export async function piece(path: string, params: Params, signal?: AbortSignal): Promise<Response> {
   const r = await fetch(pieceURL(path, params), { signal })
   const asked = params.id === undefined ? path : `${path} of ${params.id}`
   if (!r.ok) {
@@ -95,7 +97,10 @@ export async function piece(path: string, params: Record<string, string | string
   return r
 }
 
-export function pieceURL(path: string, params: Record<string, string | string[] | undefined>): string {
+/** A piece that is JSON. */
+export const pieceJSON = async <T>(path: string, params: Params, signal?: AbortSignal) => (await (await piece(path, params, signal)).json()) as T
+
+export function pieceURL(path: string, params: Params): string {
   const q = new URLSearchParams()
   for (const [k, v] of Object.entries(params)) {
     if (v === undefined) continue

@@ -8,7 +8,7 @@ export interface Execution {
   id: string
   name: string
   from: bigint
-  /** Far in the future while it runs. */
+  /** forever while it runs. */
   to: bigint
   state: string
   /** The execution that called it; "" if none did. */
@@ -19,6 +19,9 @@ export interface Execution {
 
 /** Whether an execution has ended, by its status. */
 const hasEnded = (status: unknown) => /^(Succeeded|Failed|Aborted)$/.test(String(status))
+
+/** The end of one that runs. */
+export const forever = 1n << 62n
 
 /** So many executions are shown, the newest. */
 export const mostExecutions = 500
@@ -88,7 +91,7 @@ async function fetchThese(ids: string[], signal: AbortSignal): Promise<Map<strin
       id: it.entity,
       name: namesOf(v.skill ?? '').pop() || namesOf(it.entity).pop()!,
       from: parse(v.started ?? '', 0n) ?? it.snapshot.time,
-      to: hasEnded(v.status) ? it.snapshot.time : 1n << 62n,
+      to: hasEnded(v.status) ? it.snapshot.time : forever,
       state: v.status ?? '',
       parent: v.parent ?? '',
       seen: it.snapshot.time,

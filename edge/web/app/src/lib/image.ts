@@ -40,11 +40,13 @@ const params = (w: Wanted) => ({
   path: w.path || undefined,
 })
 
+/** What the server says of an image. */
+export const aboutOf = (r: Response) => JSON.parse(decodeURIComponent(r.headers.get('Engram-Image') ?? '{}')) as Omit<Image, 'url'>
+
 /** Fetches an image; who gets it revokes its URL. */
 export async function image(w: Wanted, signal: AbortSignal): Promise<Image> {
   const r = await piece('image', { ...params(w), w: String(w.width), h: String(w.height), colour: w.colours ? 'depth' : undefined }, signal)
-  const about = JSON.parse(decodeURIComponent(r.headers.get('Engram-Image') ?? '{}')) as Omit<Image, 'url'>
-  return { ...about, url: URL.createObjectURL(await r.blob()) }
+  return { ...aboutOf(r), url: URL.createObjectURL(await r.blob()) }
 }
 
 /** Saves the whole image as PNG. */

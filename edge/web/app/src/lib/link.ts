@@ -1,7 +1,7 @@
 // Values that are IDs, which lead on.
 import { server } from '../data.svelte'
 import { namesOf } from './api'
-import { clock, parse } from './time'
+import { clock, timeIn } from './time'
 
 /** Whether a text is the ID of something in a memory of this server, or of another robot's. */
 export function isLink(v: unknown): v is string {
@@ -15,7 +15,7 @@ export function isLink(v: unknown): v is string {
 /** An ID as people read it: the entity, and the time of day of a snapshot. The whole ID stands elsewhere. */
 export function shortLink(id: string): string {
   const names = namesOf(id)
-  const t = names[4] === undefined ? undefined : parse(names[4] + 'Z', 0n)
+  const t = timeIn(names)
   const entity = names[3] ?? id
   const of = names[0] && names[1] && entity.length < 12 ? `${names[1]} ${entity}` : entity
   return t === undefined ? of : `${of} · ${clock(t)}`

@@ -1,8 +1,8 @@
 // The lines of a time's ruler: at round times of day, days, months or years of the browser's time zone.
 import { split } from 'engram-client'
-import { clock, full, SECOND } from './time'
+import { clock, dayOf, SECOND } from './time'
 
-export interface Tick {
+interface Tick {
   t: bigint
   label: string
 }
@@ -43,15 +43,14 @@ export function ticks(from: bigint, to: bigint, part: number): Tick[] {
     const a = 24 / inHours
     return lines(from, to, (i) => new Date(y, m, d + Math.floor(i / a), (i % a) * inHours), (t) => clock(t, 0))
   }
-  const day = (t: bigint) => full(t, 0).slice(0, 10)
   if (inDays) {
     // By the number of the day since a Monday, so that lines stay where they are when time moves on.
     const n = Math.floor((Date.UTC(y, m, d) / 86_400_000 + 3) / inDays) * inDays - 3
-    return lines(from, to, (i) => new Date(1970, 0, 1 + n + i * inDays), day)
+    return lines(from, to, (i) => new Date(1970, 0, 1 + n + i * inDays), dayOf)
   }
-  if (inMonths) return lines(from, to, (i) => new Date(y, Math.floor(m / inMonths) * inMonths + i * inMonths), (t) => day(t).slice(0, 7))
+  if (inMonths) return lines(from, to, (i) => new Date(y, Math.floor(m / inMonths) * inMonths + i * inMonths), (t) => dayOf(t).slice(0, 7))
   const inYears = fit(years, 365n * DAY) ?? years[years.length - 1]!
-  return lines(from, to, (i) => new Date(Math.floor(y / inYears) * inYears + i * inYears, 0), (t) => day(t).slice(0, 4))
+  return lines(from, to, (i) => new Date(Math.floor(y / inYears) * inYears + i * inYears, 0), (t) => dayOf(t).slice(0, 4))
 }
 
 function lines(from: bigint, to: bigint, date: (i: number) => Date, label: (t: bigint) => string): Tick[] {

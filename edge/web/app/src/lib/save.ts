@@ -1,4 +1,5 @@
 // A view as one HTML file: what the screen shows, with its styles and pictures. It opens without a server.
+import { theme } from './theme'
 
 /** Has what is drawn by WebGL drawn at once, so that it can be read. */
 export const drawEvent = 'engram:draw'
@@ -18,7 +19,7 @@ export function pageFile(title: string, link: string): Blob {
   policy.content = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
   const styles = document.createElement('style')
   styles.textContent = [...document.styleSheets].flatMap((s) => [...s.cssRules].map(ruleText)).join('\n')
-  root.style.colorScheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+  root.style.colorScheme = theme.matches ? 'dark' : 'light'
   head.prepend(policy)
   head.append(styles)
   root.querySelector('title')!.textContent = title

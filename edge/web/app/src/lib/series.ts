@@ -1,5 +1,6 @@
 // Numbers over time, as the server makes them for the screen (/view/series).
-import { piece } from './api'
+import { pieceJSON } from './api'
+import { SECOND } from './time'
 
 /** What there is of a number in a bin; times in s since 1970. */
 interface Bin {
@@ -32,7 +33,7 @@ interface Answer {
 }
 
 /** A number of an entity over the time that was asked for. */
-export interface Series {
+interface Series {
   path: string
   error?: string
   /** By bin, counted from 1970, in order. */
@@ -58,7 +59,9 @@ const maxBins = 1 << 17
 /** Members in portions that can be asked for at once. */
 export const portions = (paths: string[]): string[][] => Array.from({ length: Math.ceil(paths.length / maxPaths) }, (_, i) => paths.slice(i * maxPaths, (i + 1) * maxPaths))
 
+/** Times as lines have them, in s since 1970, and back; to the microsecond. */
 export const seconds = (t: bigint) => Number(t / 1000n) / 1e6
+export const nanoseconds = (s: number) => BigInt(Math.round(s * 1e6)) * 1000n
 
 /**
  * Numbers of an entity, in bins that lie on a grid from 1970 on: of a range that moves on, only the bins that come are
@@ -92,7 +95,7 @@ export class Numbers {
     for (const s of this.series) for (const at of [...s.bins.keys(), ...s.ends.keys()]) last = Math.max(last, at)
     const begin = goesOn ? Math.max(first, Math.min(last, this.#next - 1) - Math.ceil(Number(late) / Number(length))) : first
     const span = { from: String(BigInt(begin) * length), to: String(BigInt(next) * length), n: String(next - begin), asof: asOf?.toString() }
-    const answers = await Promise.all(portions(this.paths).map(async (path) => (await (await piece('series', { id: this.id, path, ...span }, signal)).json()) as Answer))
+    const answers = await Promise.all(portions(this.paths).map((path) => pieceJSON<Answer>('series', { id: this.id, path, ...span }, signal)))
     const a = answers[0]!
     const series = answers.flatMap((one) => one.series)
     const base = seconds(BigInt(a.from))
@@ -148,7 +151,7 @@ function take(own: Series, s: Answer['series'][number], begin: number, base: num
 }
 
 /** What comes so late is drawn all the same. */
-const late = 1_000_000_000n
+const late = SECOND
 
 /** The length of bins: 1, 2 or 5 times a power of ten, so that it stays the same for ranges that are about as long. */
 function grid(span: bigint, columns: number): bigint {

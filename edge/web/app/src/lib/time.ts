@@ -19,6 +19,12 @@ export function full(t: bigint, digits = 3): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clock(t, digits)}`
 }
 
+/** The day of a time. */
+export const dayOf = (t: bigint) => full(t, 0).slice(0, 10)
+
+/** A time, without its day if that is the given one. */
+export const timeOn = (day: string, t: bigint) => (dayOf(t) === day ? clock(t) : full(t))
+
 /** How long something is, or is ago: "3.2 s", "5 min". */
 export function span(ns: bigint): string {
   const s = Number(ns) / 1e9
@@ -44,6 +50,9 @@ export function parse(text: string, now: bigint): bigint | undefined {
   const t = read(text, now)
   return t === undefined || t !== within(t) ? undefined : t
 }
+
+/** The time that the names of an ID have; undefined of what is no snapshot's. */
+export const timeIn = (names: readonly string[]): bigint | undefined => (names[4] === undefined ? undefined : parse(names[4] + 'Z', 0n))
 
 /** Reads RFC 3339, nanoseconds, "14:00", "yesterday 14:00", "10 s ago", "-10s"; undefined of anything else. */
 function read(text: string, now: bigint): bigint | undefined {

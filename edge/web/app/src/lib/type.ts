@@ -5,7 +5,7 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Instance } from '@api/memory_pb'
 import { json, memory } from './api'
 
-export type Kind = 'bool' | 'int' | 'float' | 'text' | 'bytes' | 'choice' | 'time' | 'duration' | 'link' | 'struct' | 'list' | 'tuple' | 'dict' | 'json'
+type Kind = 'bool' | 'int' | 'float' | 'text' | 'bytes' | 'choice' | 'time' | 'duration' | 'link' | 'struct' | 'list' | 'tuple' | 'dict' | 'json'
 
 /** What a value can be. */
 export interface Shape {

@@ -1,7 +1,6 @@
 // How values look to people.
 import type { JsonValue } from '@bufbuild/protobuf'
 import { isVector, ordered, sizeOf } from './members'
-import { clock, full } from './time'
 
 /** A value in one line, cut. */
 export function brief(v: JsonValue, most = 120): string {
@@ -38,8 +37,3 @@ export function exact(v: JsonValue | undefined): string | undefined {
   const text = String(v)
   return text.length > 1000 ? text.slice(0, 1000) + '…' : text
 }
-
-export const dayOf = (t: bigint) => full(t, 0).slice(0, 10)
-
-/** A time, without its day if that is the given one. */
-export const timeOn = (day: string, t: bigint) => (dayOf(t) === day ? clock(t) : full(t))

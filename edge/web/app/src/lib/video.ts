@@ -1,9 +1,9 @@
 // Frames of H.264, which the browser decodes, or else the server.
 import { piece } from './api'
-import type { Image } from './image'
+import { aboutOf, type Image } from './image'
 
 /** Whether this browser decodes video; pages that do not come from this computer need HTTPS for it. */
-export const decodesVideo = () => typeof VideoDecoder !== 'undefined'
+const decodesVideo = () => typeof VideoDecoder !== 'undefined'
 
 /** The codec of a frame with parameters, as browsers call it. */
 function codecOf(frame: Uint8Array): string {
@@ -57,7 +57,7 @@ export async function videoImage(of: { id: string; at?: bigint; asOf?: bigint },
   const asked = { id: of.id, t: of.at?.toString(), asof: of.asOf?.toString() }
   // Where the browser cannot, the server decodes.
   const r = await piece('video', decodesVideo() ? asked : { ...asked, as: kind }, signal)
-  const about = JSON.parse(decodeURIComponent(r.headers.get('Engram-Image') ?? '{}')) as { id: string; format: string; frame: string }
+  const about = aboutOf(r)
   if (!decodesVideo()) {
     const blob = await r.blob()
     const decoded = await createImageBitmap(blob)

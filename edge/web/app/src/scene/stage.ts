@@ -9,7 +9,7 @@ import { Tree } from './tree'
 import type { Scene, Thing } from './types'
 
 /** What a click hit. */
-export interface Hit {
+interface Hit {
   key?: string
   at: THREE.Vector3
 }

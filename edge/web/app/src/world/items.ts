@@ -1,4 +1,6 @@
 // What /view/world answers with, and its items as the rows of a tree.
+import { namesOf } from '../lib/api'
+import { natural } from '../lib/members'
 import type { Pose, Thing } from '../scene/types'
 
 export interface Item {
@@ -34,8 +36,6 @@ export interface Row {
   below: number
 }
 
-const order = new Intl.Collator(undefined, { numeric: true })
-
 /** The rows of items below each other, without what is below closed ones; with a filter, what matches and all above it. */
 export function rowsOf(items: Item[], closed: Record<string, boolean>, filter: string): Row[] {
   const named = new Map(items.map((i) => [i.name, i]))
@@ -58,7 +58,7 @@ export function rowsOf(items: Item[], closed: Record<string, boolean>, filter: s
   }
   const out: Row[] = []
   const put = (parent: string, depth: number) => {
-    for (const item of (below.get(parent) ?? []).sort((a, b) => order.compare(a.name, b.name))) {
+    for (const item of (below.get(parent) ?? []).sort((a, b) => natural(a.name, b.name))) {
       const children = below.get(item.name)?.length ?? 0
       out.push({ item, depth, below: children })
       if (children && depth < 100 && (filter || !closed[item.name])) put(item.name, depth + 1)
@@ -66,6 +66,12 @@ export function rowsOf(items: Item[], closed: Record<string, boolean>, filter: s
   }
   put('', 0)
   return out
+}
+
+/** The item that an entity says something of, "" if of none: all that is said of an item, by whomever, is said of one thing. */
+export function itemOf(entity: string): string {
+  const names = namesOf(entity)
+  return (names[0] === 'World' && names[1] === 'Item') || names[0] === 'Object' ? (names[3] ?? '') : ''
 }
 
 /** x, y, and the angle to the left, rad, of a pose as seen from above. */
