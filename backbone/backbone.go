@@ -281,7 +281,7 @@ func (b *Backbone) Domain(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if err != nil {
-		return "", engram.Errorf(engram.Unavailable, Redacted(b.o.URL), "the backbone does not offer JetStream, in which names are kept: %w", err)
+		return "", engram.Errorf(engram.Unavailable, Redacted(b.o.URL), "the backbone does not offer JetStream, in which names are kept; is it on there for this account, and has the server as much memory and disk as the account reserves? %w", err)
 	}
 	return info.Domain, nil
 }

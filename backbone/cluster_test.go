@@ -58,6 +58,8 @@ func startCluster(t *testing.T, set func(*server.Options)) *cluster {
 	c.ca = c.write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	o := &server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: filepath.Join(c.dir, "store"),
+		// Enough for what accounts reserve, however full this machine's disk is.
+		JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30,
 		TLS: true, TLSTimeout: 60, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}},
 	}
 	set(o)
