@@ -56,6 +56,9 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	if s.logs.foreign, err = foreignMemories(ctx, w, s.logs.Journal); err != nil {
 		return b, err
 	}
+	if err := s.loseUnwritten(ctx); err != nil {
+		return b, err
+	}
 	if b.Recalled, err = s.recaller.recallLast(ctx); err != nil {
 		return b, err
 	}

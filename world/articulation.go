@@ -75,7 +75,7 @@ func (a *Articulation) Check(name string) error {
 		return engram.Errorf(engram.Invalid, name, "its direction has length %.6g; it must be 1", n)
 	}
 	if sum := a.Direction.X + a.Direction.Y + a.Direction.Z + a.Reference; sum-sum != 0 {
-		return engram.Errorf(engram.Invalid, name, "its direction %v or its reference %g is not finite", a.Direction, a.Reference)
+		return engram.Errorf(engram.Invalid, name, "its direction %s or its reference %g is not finite", numbersText(a.Direction), a.Reference)
 	}
 	if !(a.Radius >= 0) || math.IsInf(a.Radius, 0) {
 		return engram.Errorf(engram.Invalid, name, "its radius is %g m; it is finite and not negative", a.Radius)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -578,5 +579,33 @@ func TestFramesOfRobots(t *testing.T) {
 	}
 	if p, err := b.Forest().Pose("map", "bowl"); err != nil || p.Pose.T.X != 17 {
 		t.Errorf("in a map within the map: %v, %v", p, err)
+	}
+}
+
+// Who says one thing of an item takes nothing from what others say: each member of the description is of the statement that
+// counts most of those that say it.
+func TestMembersOfADescription(t *testing.T) {
+	class := engram.MustID("Object/Class/PriorKnowledge/cup")
+	plan := Item{Source: PriorKnowledge, Structure: &Structure{}, Description: &Description{Kinds: []string{KindObject, "cup"}, Label: "cup", Class: &class,
+		Place: &Place{Level: "room", Number: "1"}, Detection: &Detection{Methods: []string{"apriltag"}}, Properties: map[string]any{"colour": "red", "full": true}}}
+	anna := Item{Source: Operator, Description: &Description{Label: "mine", Place: &Place{Number: "2"}, Detection: &Detection{Tags: []string{"7"}}, Properties: map[string]any{"colour": "blue"}}}
+	eye := Item{Source: Perception, Description: &Description{Kinds: []string{KindObject}, Maintainer: "lab"}}
+	b := build(t, at("cup", "anna", 3, anna), at("cup", "plan", 1, plan), at("cup", "eye", 2, eye))
+	m, err := b.Forest().Get("cup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := *m.Description
+	got.Time = 0
+	want := Description{Kinds: []string{KindObject}, Label: "mine", Class: &class, Maintainer: "lab", Place: &Place{"room", "2"},
+		Detection: &Detection{Methods: []string{"apriltag"}, Tags: []string{"7"}}, Properties: map[string]any{"colour": "blue", "full": true}}
+	if !reflect.DeepEqual(got, want) || m.Described.Provider != "anna" || m.Label() != "mine" {
+		t.Errorf("%+v\nis not\n%+v", got, want)
+	}
+	if err := b.Put(at("cup", "anna", 4, Item{})); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := b.Forest().Get("cup"); m.Label() != "cup" || m.Description.Properties["colour"] != "red" || len(plan.Description.Properties) != 2 {
+		t.Errorf("%+v", m.Description)
 	}
 }

@@ -59,8 +59,11 @@ type RecoverOptions struct {
 	// memory's clock.
 	Since engram.Time
 	// Began is when the server began: what is withdrawn is withdrawn as of then, so that what is
-	// said since counts.
+	// said since counts, and what is taken completes what was said since.
 	Began engram.Time
+	// Mended are, by entity, the earlier statements by which later ones were completed that may lack something
+	// still: their providers may state more before they have heard it. It is kept from call to call; nil keeps nothing.
+	Mended map[engram.ID]*engram.Snapshot
 }
 
 // Recovered tells what was recovered.
@@ -68,6 +71,7 @@ type Recovered struct {
 	Statements []engram.ID // said again: snapshots of entities that say with each all that they say
 	Withdrawn  []engram.ID // snapshots that withdraw such
 	Others     int         // snapshots beside these, such as looks
+	Mended     []engram.ID // snapshots that complete what was said since the server began
 	Refused    int         // by the memory …
 	Reason     error       // … and why the first was
 }
@@ -75,7 +79,7 @@ type Recovered struct {
 // Recover has a memory say what a copy of it has and the memory has lost of what a world is
 // made of: of statements the newest, of looks and of what hands hold the newest 10,000 of each
 // sensor and hand; where the memory is kept on disk, of these what arrived last. What was said since is newer and
-// counts; what the memory's bounds keep no more is passed over. Done twice it does nothing the second
+// counts, and what it does not name of an item or a joint is completed; what the memory's bounds keep no more is passed over. Done twice it does nothing the second
 // time. An error ends it; what was recovered before stays.
 func Recover(ctx context.Context, o RecoverOptions) (r Recovered, err error) {
 	if o.How == RecoverNothing {
@@ -92,7 +96,10 @@ func Recover(ctx context.Context, o RecoverOptions) (r Recovered, err error) {
 			return r, err
 		}
 	}
-	return r, nil
+	if o.Memory == ownMemory && o.How == RecoverTake {
+		err = o.mend(ctx, &r)
+	}
+	return r, err
 }
 
 // lateness is how much later than it was true a look may be known that a memory has lost which

@@ -342,3 +342,77 @@ func TestRecoverWithinTheBounds(t *testing.T) {
 		})
 	}
 }
+
+// What is said before it is known what was said earlier takes nothing of that away, of items and joints, also if it is said
+// once more meanwhile; what says all that is said, or takes it back, stays as it is.
+func TestRecoverCompletesWhatIsSaidSince(t *testing.T) {
+	own, holder, fresh := serverOf(t, memories.World()), serverOf(t), serverOf(t, memories.World())
+	k := kit{t, over(t, own, "plan"), testkit.Context(t)}
+	k.put(item("table", "", 0, "object"), item("spoon", "table", 1, "object"), item("fork", "table", 1, "object"), item("knife", "table", 1, "object"), item("door", "table", 1, "object"))
+	hinge := world.Articulation{Moved: "door", Base: "table", Kind: world.Revolute, Pose: pose.Identity()}
+	if _, err := k.Articulate(k.ctx, "hinge", hinge); err != nil {
+		t.Fatal(err)
+	}
+	copyOf(t, holder, own)
+	began := engram.Now()
+	say := func(f func(world.Model) error) {
+		t.Helper()
+		w := over(t, fresh, "plan")
+		defer w.Close()
+		if err := f(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	label := func(label string) func(world.Model) error {
+		return func(m world.Model) error {
+			_, _, err := m.Update(k.ctx, world.NamedItem{Name: "spoon", Item: world.Item{Structure: &world.Structure{}, Description: &world.Description{Label: label}}})
+			return err
+		}
+	}
+	say(label("L1"))
+	say(func(m world.Model) error { _, err := m.Withdraw(k.ctx, "fork"); return err })
+	codec, err := world.NewCodec(k.ctx, fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := codec.EncodeItem(&world.Item{Description: &world.Description{Label: "all of it"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := 1.0
+	value, err := codec.EncodeJoint(&world.Articulation{Moved: "door", Value: &one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Commit(t, fresh,
+		engram.EntityUpdate{Entity: engram.MustID("World/Item/plan/knife"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(raw)}},
+		engram.EntityUpdate{Entity: engram.MustID("World/Articulation/plan/hinge"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(value)}})
+	late, err := codec.EncodeItem(&world.Item{Source: world.Perception, Description: &world.Description{Label: "L2", Time: engram.Now()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mended := map[engram.ID]*engram.Snapshot{}
+	for i, want := range []int{2, 1, 0, 0} {
+		r, err := world.Recover(k.ctx, world.RecoverOptions{Memory: "World", Own: fresh, Copy: holder, Name: "World", Since: engram.MinTime, Began: began, Mended: mended})
+		if err != nil || len(r.Mended) != want || r.Refused != 0 {
+			t.Errorf("%d: %d were completed, want %d: %+v, %v", i, len(r.Mended), want, r, err)
+		}
+		if i == 0 { // it was on its way
+			testkit.Commit(t, fresh, engram.EntityUpdate{Entity: engram.MustID("World/Item/plan/spoon"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(late)}})
+		}
+	}
+	f, err := over(t, fresh, "plan").View(k.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoon, err := f.Get("spoon")
+	if err != nil || !spoon.Is("object") || spoon.Description.Label != "L2" || spoon.Structure == nil || spoon.Structure.Parent != "table" || spoon.Placement == nil {
+		t.Errorf("%+v, %v", spoon, err)
+	}
+	if knife, err := f.Get("knife"); err != nil || knife.Structure != nil || knife.Is("object") || f.Has("fork") {
+		t.Errorf("%+v, %v; the fork is there: %v", knife, err, f.Has("fork"))
+	}
+	if j, err := f.Joint("door"); err != nil || j.Base != "table" || j.Value == nil || *j.Value != 1 {
+		t.Errorf("%+v, %v", j, err)
+	}
+}

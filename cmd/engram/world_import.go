@@ -97,7 +97,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 		}
 		c.Robot = w.Robot()
 		if err := c.Check(f, worldProvider(cmd)); err != nil {
-			return refusedWhole(cmd, err, "nothing was stated")
+			return refusedWhole(cmd, withMore(err, c.DryRun(cmd.Context(), w)), "nothing was stated")
 		}
 		c.Notes = append(c.Notes, missingMeshes(cmd.Context(), c.Items)...)
 		o := importedJSON{
@@ -107,7 +107,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 		var mark world.Mark
 		if dry {
 			err = c.DryRun(cmd.Context(), w)
-		} else if mark, err = c.State(cmd.Context(), w); err == nil {
+		} else if mark, err = c.State(cmd.Context(), w); err == nil && mark != (world.Mark{}) {
 			o.Mark = mark.String()
 		}
 		if err != nil {
@@ -180,6 +180,21 @@ func refusedContent(cmd *cobra.Command, err error, dry bool) error {
 		return refusedWhole(cmd, err, "whether it was stated is not known; import it again, which changes nothing that was")
 	}
 	return refusedWhole(cmd, err, "nothing was stated")
+}
+
+// withMore adds the lines of another error that the first does not have.
+func withMore(err, more error) error {
+	if more == nil {
+		return err
+	}
+	has := strings.Split(err.Error(), "\n")
+	all := []error{err}
+	for line := range strings.SplitSeq(more.Error(), "\n") {
+		if !slices.Contains(has, line) {
+			all = append(all, engram.Errorf(engram.CodeOf(more), "", "%s", line))
+		}
+	}
+	return errors.Join(all...)
 }
 
 // refusedWhole tells errors in files, a line each, and what follows from them.

@@ -160,6 +160,12 @@ func (f *flusher) flush(sync bool) error {
 	return err
 }
 
+// refusedWrite says that the disk refused a write, and no sync: what was written before
+// can still be synced.
+type refusedWrite struct{ error }
+
+func (e refusedWrite) Unwrap() error { return e.error }
+
 // write writes records behind one another, beginning new files where their
 // positions say so.
 func (f *flusher) write(records []*Entry) error {
@@ -176,19 +182,26 @@ func (f *flusher) write(records []*Entry) error {
 			n = len(records)
 		}
 		f.out.begin(f.file, f.current.marker)
-		for _, e := range records[:n] {
-			if err := f.out.add(e); err != nil {
-				return err
-			}
+		var err error
+		for i := 0; i < n && err == nil; i++ {
+			err = f.out.add(records[i])
 		}
-		if err := f.out.flush(); err != nil {
-			return err
+		if err == nil {
+			err = f.out.flush()
 		}
-		last := records[n-1]
-		f.offset = last.pos.offset() + last.size()
-		l.mu.Lock()
-		f.current.end = f.offset
-		l.mu.Unlock()
+		if err != nil {
+			n = f.out.whole(records[:n])
+		}
+		if n > 0 {
+			last := records[n-1]
+			f.offset = last.pos.offset() + last.size()
+			l.mu.Lock()
+			f.current.end = f.offset
+			l.mu.Unlock()
+		}
+		if err != nil {
+			return refusedWrite{err}
+		}
 		records = records[n:]
 	}
 	return nil
@@ -301,8 +314,9 @@ func (f *flusher) create(number uint64, cut Position) error {
 	return nil
 }
 
-// fail takes note that writing failed: what is to be synced is refused, the rest is
-// kept for the time when it works again.
+// fail takes note that writing failed. What was written before stays in the file if it can be
+// synced; of the rest, what is to be synced is refused, and what is not is kept for the time
+// when it works again.
 func (f *flusher) fail(cause error) {
 	l := f.log
 	failure := l.classify("the log cannot be written", cause)
@@ -310,6 +324,9 @@ func (f *flusher) fail(cause error) {
 	l.mu.failure = failure // from now on nothing is appended
 	l.mu.Unlock()
 	f.take()
+	if _, is := errors.AsType[refusedWrite](cause); is {
+		_ = f.sync()
+	}
 	l.mu.Lock()
 	var kept []*Entry
 	var cost int64
@@ -324,12 +341,14 @@ func (f *flusher) fail(cause error) {
 	l.mu.waiting -= f.cost - cost
 	l.opts.shared.add(cost - f.cost)
 	f.unsynced, f.cost = kept, cost
-	durable := l.mu.durable
+	l.mu.unwritten = unwrittenOf(l.opts.Memory, kept)
+	durable, unwritten := l.mu.durable, l.mu.unwritten
 	l.announceLocked()
 	l.mu.Unlock()
 	f.dropFile(durable)
 	f.retryAfter = firstRetry
 	f.retryAt = time.Now().Add(f.retryAfter)
+	l.opts.Unwritten(unwritten)
 	l.opts.Health(failure)
 }
 
@@ -402,7 +421,9 @@ func (f *flusher) tryAgain() {
 	}
 	l.mu.Lock()
 	l.mu.failure = nil
+	l.mu.unwritten = nil
 	l.mu.Unlock()
+	l.opts.Unwritten(nil)
 	l.opts.Health(nil)
 }
 
@@ -432,9 +453,6 @@ func (f *flusher) finish() {
 		l.mu.failure = l.classify("the log cannot be closed", err)
 	}
 	for _, e := range f.unsynced { // only if it failed
-		if !e.again && Kind(e.meta[frameSize]) == KindSnapshot {
-			l.mu.unwritten++
-		}
 		e.complete(l.mu.failure)
 	}
 	l.announceLocked()
