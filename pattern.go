@@ -101,7 +101,11 @@ func (s NameSelector) regexSize() (int, error) {
 	if len(s.Regex) > MaxRegexLen {
 		return 0, Errorf(Exhausted, quoteShort(s.Regex), "the regex is %d bytes long; at most %d are allowed", len(s.Regex), MaxRegexLen)
 	}
-	re, err := syntax.Parse(`^(?:`+s.Regex+`)$`, syntax.Perl)
+	_, err := syntax.Parse(s.Regex, syntax.Perl) // an error names what was written
+	var re *syntax.Regexp
+	if err == nil {
+		re, err = syntax.Parse(`^(?:`+s.Regex+`)$`, syntax.Perl)
+	}
 	if err != nil {
 		return 0, Errorf(Invalid, quoteShort(s.Regex), "the regex does not compile (RE2 syntax): %w", err)
 	}

@@ -208,3 +208,14 @@ func TestPatternsOverRobots(t *testing.T) {
 		t.Error("below the memory a colon means something")
 	}
 }
+
+// What is wrong with a regular expression is told of it as it was written, and one that is none
+// is none, whatever is put around it.
+func TestRegexIsJudgedAsItIsWritten(t *testing.T) {
+	for regex, wrong := range map[string]string{"a)|(b": "`a)|(b`", "(a": "`(a`", "a)": "`a)`"} {
+		_, err := engram.MatchRegex(regex).Matcher()
+		if !errors.Is(err, engram.Invalid) || !strings.Contains(err.Error(), wrong) || strings.Contains(err.Error(), "^(?:") {
+			t.Errorf("%q: %v", regex, err)
+		}
+	}
+}

@@ -46,6 +46,9 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	}()
 	var b Begun
 	var err error
+	if target.unwritten, err = s.unwrittenBefore(ctx); err != nil {
+		return b, err
+	}
 	if b.Log, err = s.logs.Journal.Restore(ctx, target); err != nil {
 		return b, engram.Errorf(engram.CodeOf(err), s.options.Dir, "the log cannot be read back: %w", err)
 	}
@@ -56,6 +59,7 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	if s.logs.foreign, err = foreignMemories(ctx, w, s.logs.Journal); err != nil {
 		return b, err
 	}
+	s.loseUnwritten(target.unwritten)
 	if b.Recalled, err = s.recaller.recallLast(ctx); err != nil {
 		return b, err
 	}
@@ -117,12 +121,13 @@ func foreignMemories(ctx context.Context, w *wm.WM, j *wal.Journal) (map[string]
 // is recorded again.
 type recovering struct {
 	*wm.WM
-	recorder *recorder
-	episodes *episodeSet
-	account  *account
-	held     *held
-	again    uint64
-	refused  map[engram.ID]refusedOf // what no episode holds
+	recorder  *recorder
+	episodes  *episodeSet
+	account   *account
+	held      *held
+	again     uint64
+	refused   map[engram.ID]refusedOf // what no episode holds
+	unwritten unwritten
 }
 
 var _ wal.Target = (*recovering)(nil)
@@ -141,6 +146,9 @@ func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]eng
 		held, err := t.held.has(ctx, v.Entity, v.Snapshot)
 		if err != nil {
 			return nil, err
+		}
+		if !held {
+			t.unwritten.found(v.Entity, v.Snapshot)
 		}
 		if why := results[i].Err; why != nil && engram.CodeOf(why) != engram.AlreadyExists {
 			if !held {

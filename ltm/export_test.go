@@ -208,3 +208,8 @@ func (s *Store) NoteLosses(ctx context.Context, meanwhile func()) error {
 func (s *Store) Flush(ctx context.Context) error {
 	return s.recorder.do(ctx, func() error { return s.recorder.writer.Flush(ctx) })
 }
+
+// ReplaceReserved writes a file, in the room that is reserved in dir if there is no other.
+func ReplaceReserved(fs vfs.FS, dir, path string, text []byte) error {
+	return newReserve(fs, dir).replaceFile(fs, path, text)
+}

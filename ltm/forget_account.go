@@ -38,8 +38,11 @@ type account struct {
 	earlier map[engram.ID]forgottenOf
 	// unrecorded is the content's Lost, since the store was opened.
 	unrecorded map[engram.ID]forgottenOf
-	saving     sync.Mutex // held while the file is written; taken before mu
-	mu         struct {
+	// before is the content's Unwritten as the store was opened, until Begin has found out what
+	// of it is lost.
+	before map[engram.ID]forgottenOf
+	saving sync.Mutex // held while the file is written; taken before mu
+	mu     struct {
 		sync.Mutex
 		accountContent        // but for what the newest version of the episodes says
 		changed        bool   // since it was written
@@ -56,6 +59,8 @@ type accountContent struct {
 	// Lost is what was lost on its way to the disk in earlier epochs, by provider segment; in
 	// memory, in this one.
 	Lost map[engram.ID]forgottenOf `json:"lost,omitempty"`
+	// Unwritten is what was acknowledged as logged and the disk refuses: a kill loses it.
+	Unwritten map[engram.ID]forgottenOf `json:"unwritten,omitempty"`
 	// Damaged is what episodes held that cannot be read any more, by their names.
 	Damaged map[string]map[engram.ID]forgottenOf `json:"damaged,omitempty"`
 	// Recalled has the times of the last recalls, by episode and entity.
@@ -123,7 +128,8 @@ func (a *account) load() error {
 	a.episodes.publish(func(next *version) {
 		next.forgotten, next.segments, next.damaged = content.Entities, content.Segments, content.Damaged
 	})
-	content.Entities, content.Segments, content.Damaged, content.Lost = nil, nil, nil, nil
+	a.before = content.Unwritten
+	content.Entities, content.Segments, content.Damaged, content.Lost, content.Unwritten = nil, nil, nil, nil, nil
 	a.mu.accountContent = *content
 	return nil
 }
@@ -147,6 +153,9 @@ func (a *account) save() error {
 	a.mu.Unlock()
 	content.Version, content.LogLosses = accountVersion, a.logLosses
 	content.Lost = sumOf(a.unrecorded, content.Lost)
+	if len(a.before) > 0 {
+		content.Unwritten = sumOf(a.before, content.Unwritten)
+	}
 	content.Entities, content.Segments, content.Damaged = v.forgotten, v.segments, v.damaged
 	if counts := a.counts.Load(); counts != nil { // the next epoch is to know of this one
 		content.LeftOut = sumOf(content.LeftOut, counts.leftOut())

@@ -123,10 +123,9 @@ func (a *episodeFolder) sealLeft(ctx context.Context, from, name string, salvage
 	if err != nil {
 		return sealedLeft{}, err
 	}
-	for _, p := range sealed.lost {
-		a.options.Log.Warn("an episode that was left open lost something", "episode", name, "offset", p.Offset, "what", p.What)
-	}
-	if len(sealed.lost) > 0 {
+	if n := len(sealed.lost); n > 0 { // of one tail that is lost, each entity of it is named
+		first := sealed.lost[0]
+		a.options.Log.Warn("an episode that was left open lost something", "episode", name, "problems", n, "offset", first.Offset, "first", first.What)
 		sealed.was = a.heldIn(filepath.Base(from))
 	}
 	return sealed, nil

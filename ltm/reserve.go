@@ -38,7 +38,7 @@ func (r *reserve) room() (size, free int64) {
 }
 
 // replaceFile is [vfs.ReplaceFile], but writes over what is reserved if there is no other
-// room. What of that is not needed becomes free.
+// room. What of that is not needed is reserved again, as far as nobody is quicker.
 func (r *reserve) replaceFile(fsys vfs.FS, path string, text []byte) error {
 	err := vfs.ReplaceFile(fsys, path, text)
 	if r == nil || !vfs.IsFull(err) {
@@ -47,6 +47,10 @@ func (r *reserve) replaceFile(fsys vfs.FS, path string, text []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	temporary := path + ".new"
+	var size int64
+	if info, err := fsys.Stat(r.path); err == nil {
+		size = info.Size()
+	}
 	if fsys.Rename(r.path, temporary) != nil {
 		return err // there is none
 	}
@@ -65,32 +69,44 @@ func (r *reserve) replaceFile(fsys vfs.FS, path string, text []byte) error {
 		err = fsys.Rename(temporary, path)
 	}
 	if err != nil {
-		return errors.Join(err, fsys.Remove(temporary))
+		return errors.Join(err, fsys.Rename(temporary, r.path))
 	}
+	r.make(size) // before others have it: what is free is that of the text before, and what is left
 	return fsys.SyncDir(filepath.Dir(path))
 }
 
-// take reserves room if there is plenty, and none is reserved yet.
+// take reserves room if there is plenty, and none or less is reserved yet.
 func (r *reserve) take() {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := r.fs.Stat(r.path); !errors.Is(err, fs.ErrNotExist) {
-		return
-	}
 	size, free := r.room()
 	if size == 0 || free < 4*size {
 		return
 	}
-	f, err := r.fs.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	switch info, err := r.fs.Stat(r.path); {
+	case err == nil && info.Size() >= size:
+		return
+	case err == nil && r.fs.Remove(r.path) != nil, err != nil && !errors.Is(err, fs.ErrNotExist):
 		return // it is tried again
 	}
+	if r.make(size) < size {
+		_ = r.fs.Remove(r.path) // it is tried again
+	}
+}
+
+// make makes the file, of at most size bytes, and returns of how many it is. mu is held.
+func (r *reserve) make(size int64) (n int64) {
+	f, err := r.fs.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0
+	}
 	// File systems that compress would make nothing of zeros. It need not survive a crash.
-	_, err = io.CopyN(f, rand.NewChaCha8([32]byte{}), size)
-	if err = errors.Join(err, f.Close()); err != nil {
+	n, err = io.CopyN(f, rand.NewChaCha8([32]byte{}), size)
+	if errors.Join(err, f.Close()) != nil && n == 0 {
 		_ = r.fs.Remove(r.path)
 	}
+	return n
 }

@@ -148,44 +148,53 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 	if err != nil {
 		return total, err
 	}
-	entities := make(map[string]catalogue.Held, len(held))
-	for _, h := range held {
-		entities[h.Name] = h
-	}
+	removed := c.version.touchesRemoved(id)
+	more := map[string]catalogue.Held{} // what the catalogue does not count
 	for _, e := range append(entitiesOf(apart(), id), c.writing[id]...) {
-		h, ok := entities[e.ID.Name()]
+		h, ok := more[e.ID.Name()]
 		if !ok {
 			h = catalogue.Held{Name: e.ID.Name(), Type: e.Type, Span: e.Span}
 		}
-		h.Snapshots, h.InForce, h.Bytes = h.Snapshots+e.Snapshots, h.InForce+e.InForce, h.Bytes+e.Bytes
-		h.Span = engram.Interval{Start: min(h.Span.Start, e.Span.Start), End: max(h.Span.End, e.Span.End)}
-		entities[h.Name] = h
+		more[h.Name] = h.With(e.Snapshots, e.InForce, e.Bytes, e.Span)
 	}
-	removed := c.version.touchesRemoved(id)
-	for name, h := range entities {
-		entity, err := id.Child(name)
-		if err != nil || h.Snapshots == 0 || !c.names.Match(engram.LevelEntity, name) || engram.VisibilityIn(c.scope, entity) == engram.Hidden {
-			continue
+	for _, h := range held {
+		if m, ok := more[h.Name]; ok {
+			h = h.With(m.Snapshots, m.InForce, m.Bytes, m.Span)
+			delete(more, h.Name)
 		}
-		if removed {
-			there, err := c.s.disk.shows(c.ctx, c.version, entity)
-			if err != nil {
-				return total, err
-			}
-			if !there {
-				continue
-			}
+		if err := c.entity(id, h, removed, &total); err != nil {
+			return total, err
 		}
-		one := sum{typ: h.Type, OnDisk: engram.OnDisk{
-			Entities: 1, Snapshots: max(h.Snapshots-min(h.InForce, h.Snapshots), 1), Bytes: h.Bytes, First: h.Span.Start, Last: h.Span.End - 1,
-		}}
-		if !c.view.Has(entity) {
-			one.only = 1
+	}
+	for _, h := range more {
+		if err := c.entity(id, h, removed, &total); err != nil {
+			return total, err
 		}
-		c.tell(entity, one)
-		total.add(one)
 	}
 	return total, nil
+}
+
+// entity adds what is on disk of an entity of a provider segment, of which something may be
+// removed.
+func (c *counting) entity(provider engram.ID, h catalogue.Held, removed bool, total *sum) error {
+	entity, err := provider.Child(h.Name)
+	if err != nil || h.Snapshots == 0 || !c.names.Match(engram.LevelEntity, h.Name) || engram.VisibilityIn(c.scope, entity) == engram.Hidden {
+		return nil
+	}
+	if removed {
+		if there, err := c.s.disk.shows(c.ctx, c.version, entity); err != nil || !there {
+			return err
+		}
+	}
+	one := sum{typ: h.Type, OnDisk: engram.OnDisk{
+		Entities: 1, Snapshots: max(h.Snapshots-min(h.InForce, h.Snapshots), 1), Bytes: h.Bytes, First: h.Span.Start, Last: h.Span.End - 1,
+	}}
+	if !c.view.Has(entity) {
+		one.only = 1
+	}
+	c.tell(entity, one)
+	total.add(one)
+	return nil
 }
 
 // tell adds a node's sum to its stats.

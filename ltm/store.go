@@ -294,6 +294,7 @@ func (s *Store) openJournal() (err error) {
 		Health: func(memory string, err error) {
 			s.health.set("the log of "+memory, err)
 		},
+		Unwritten:      s.account.setUnwritten,
 		ManifestHealth: func(err error) { s.health.set("the log's manifest", err) },
 	})
 	if err != nil {
@@ -357,6 +358,7 @@ func (s *Store) release() error {
 		}
 		errs = append(errs, errorOfLeft(s.recorder, unwritten))
 		s.recorder.lossCount.noteAtEnd(context.Background(), s.recorder, unwritten)
+		s.account.endUnwritten()
 	}
 	if s.disk.catalogue != nil {
 		errs = append(errs, s.disk.catalogue.Close())

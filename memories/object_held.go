@@ -29,10 +29,13 @@ func (r *released) start(_ context.Context, svc engram.Service) error {
 	return nil
 }
 
-// committed is the Commit hook of the memory Object. At the end of an attachment whose frame moves, or is
+// committed is the Commit hook of the memory Object. It completes the rotations of poses. At the end of an attachment whose frame moves, or is
 // not named, it writes the object's last place: a frame that stays, and the pose in it. An attachment of a time
 // with unknown poses is committed unchanged.
 func (r *released) committed(ctx context.Context, u *engram.EntityUpdate) error {
+	if err := rotations(u); err != nil {
+		return err
+	}
 	h := r.host.Load()
 	if h == nil || u.Entity.CoreSegment() != "Attachments" {
 		return nil

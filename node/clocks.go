@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/ops/clock"
 	"github.com/seed-301d4374/engram/ops/health"
@@ -20,7 +21,7 @@ func clocksHealth(skews []clock.Skew) (health.Status, string) {
 	var far []string
 	for _, s := range skews {
 		if s.Known() && s.Least() > clock.Far {
-			far = append(far, fmt.Sprintf("the clock of %q is %v %s this one", s.Server, s.Offset.Abs().Round(10*time.Millisecond), s.Side()))
+			far = append(far, fmt.Sprintf("the clock of %q is %s %s this one", s.Server, distance(s.Offset.Abs()), s.Side()))
 		}
 	}
 	if len(far) == 0 {
@@ -30,6 +31,20 @@ func clocksHealth(skews []clock.Skew) (health.Status, string) {
 		far = append(far[:most], fmt.Sprintf("and so for %d others", n))
 	}
 	return health.Degraded, strings.Join(far, "; ") + "; set all by NTP or PTP. Worlds compare times with these differences taken off; in the data they stay"
+}
+
+// distance says how far apart two times are, with as much of it as matters: 25.35s, 6m35s, 1d11h, 365d.
+func distance(d time.Duration) string {
+	unit := time.Second
+	switch {
+	case d < time.Minute:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= 24*time.Hour:
+		unit = time.Hour
+	case d >= time.Hour:
+		unit = time.Minute
+	}
+	return policy.PrintDuration(d.Round(unit))
 }
 
 // futureHealth tells of statements that worlds are made of, here and in copies of others', that are said to
@@ -76,8 +91,8 @@ func (n *Node) futureHealth(ctx context.Context) (health.Status, string) {
 	if count == 1 {
 		are = "statement is"
 	}
-	return health.Degraded, fmt.Sprintf("%d %s of the future, the furthest by %v, %s: who said them has, or had, a clock that is ahead, and until then they count before all that is said elsewhere. "+
-		"Set that clock; what is more than a minute ahead cannot be said again until then: wait, or forget it here and at the holders of copies (engram ltm forget; without --data begin anew with --recover off)", count, are, by.Round(time.Second), furthest)
+	return health.Degraded, fmt.Sprintf("%d %s of the future, the furthest by %s, %s: who said them has, or had, a clock that is ahead, and until then they count before all that is said elsewhere. "+
+		"Set that clock; what is more than a minute ahead cannot be said again until then: wait, or forget it here and at the holders of copies (engram ltm forget; without --data begin anew with --recover off)", count, are, distance(by.Round(time.Second)), furthest)
 }
 
 // now is the node's clock.

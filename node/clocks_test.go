@@ -101,7 +101,7 @@ func TestClocksHealth(t *testing.T) {
 		"not sure":       {[]clock.Skew{skew("a", 3*time.Second, 5*time.Second)}, ""},
 		"never measured": {[]clock.Skew{{Server: "a", Error: "away"}}, ""},
 		"behind":         {[]clock.Skew{skew("a", -25*time.Second, time.Millisecond)}, `the clock of "a" is 25s behind this one`},
-		"many":           {many, `"s4" is 1h0m0s ahead of this one; and so for 3 others`},
+		"many":           {many, `"s4" is 1h ahead of this one; and so for 3 others`},
 	} {
 		status, reason := clocksHealth(test.skews)
 		if (status == health.OK) != (test.want == "") || !strings.Contains(reason, test.want) {
@@ -129,5 +129,17 @@ func TestStatementsOfTheFutureAreTold(t *testing.T) {
 	status, reason := n.futureHealth(t.Context())
 	if status != health.Degraded || !strings.Contains(reason, "3 statements are of the future") || !strings.Contains(reason, "World/State/eye/cup") {
 		t.Errorf("%s: %s", status, reason)
+	}
+}
+
+// People are told how far clocks are apart with as much of it as matters.
+func TestDistanceOfTimes(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		25*time.Second + 351*time.Millisecond: "25.35s", 395*time.Second + time.Millisecond: "6m35s",
+		7*time.Hour + 12*time.Minute + time.Second: "7h12m", 35*time.Hour + time.Minute: "1d11h", 365*24*time.Hour + time.Second: "365d",
+	} {
+		if got := distance(d); got != want {
+			t.Errorf("%v is told as %q, want %q", d, got, want)
+		}
 	}
 }

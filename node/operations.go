@@ -110,7 +110,7 @@ func (o *operations) watch(n *Node) {
 		s.Skews = o.clocks.Skews
 		o.health.Set("clocks", func(context.Context) (health.Status, string) { return clocksHealth(o.clocks.Skews()) })
 	}
-	if slices.Contains(n.srv.Memories(), "World") {
+	if slices.Contains(n.srv.Memories(), worldMemory) {
 		o.health.Set("future", n.futureHealth)
 	}
 	o.show(s)

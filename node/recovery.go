@@ -31,12 +31,18 @@ type recovery struct {
 	done  sync.WaitGroup
 	stop  context.CancelFunc
 
-	taking sync.Mutex // one copy is taken from at a time, so that nothing is twice
+	taking sync.Mutex              // one copy is taken from at a time, so that nothing is twice
+	taken  map[string]*world.Taken // by memory; under taking
 
 	mu      sync.Mutex
 	from    map[string]*recoveredFrom // by memory
 	trouble map[heldCopy]error        // why a copy cannot be used that is there
+	heard   map[string]bool           // the memories of which a copy was used, or had nothing that was lost
+	nobody  bool                      // others are in reach, and none of them holds a copy of World
 }
+
+// worldMemory is the memory of worlds.
+const worldMemory = "World"
 
 // heldCopy is a copy of a memory of this node.
 type heldCopy struct{ memory, server string }
@@ -45,9 +51,9 @@ type heldCopy struct{ memory, server string }
 type recoveredFrom struct {
 	holders []string
 	// By entity, those that may still count; maxRecovered at most of each.
-	statements, withdrawn map[engram.ID]engram.Time
-	refused               int
-	reason                error
+	statements, completed, withdrawn map[engram.ID]engram.Time
+	refused                          int
+	reason                           error
 }
 
 // maxRecovered bounds the statements of a memory of which it is known whether they count.
@@ -67,12 +73,12 @@ func (n *Node) recover(ctx context.Context, how world.Recovery) error {
 	if n.backbone == nil || how == world.RecoverNothing {
 		return nil
 	}
-	r := &recovery{n: n, how: how, began: n.now(), since: map[string]engram.Time{}, from: map[string]*recoveredFrom{}, trouble: map[heldCopy]error{}}
+	r := &recovery{n: n, how: how, began: n.now(), since: map[string]engram.Time{}, taken: map[string]*world.Taken{}, from: map[string]*recoveredFrom{}, trouble: map[heldCopy]error{}, heard: map[string]bool{}}
 	for _, memory := range n.srv.Memories() {
 		if !world.Recoverable(memory) {
 			continue
 		}
-		r.since[memory] = engram.MinTime
+		r.since[memory], r.taken[memory] = engram.MinTime, &world.Taken{}
 		if n.store == nil {
 			continue
 		}
@@ -151,16 +157,22 @@ func (r *recovery) round(ctx context.Context, waits map[heldCopy]*attempt) time.
 		return time.Second // the name system is away
 	}
 	there := map[heldCopy]mns.Copy{}
+	others, holders := false, false
 	for _, e := range entries {
+		others = others || e.Server != r.n.options.Server
 		if _, is := r.since[e.Memory]; !is || e.Server != r.n.options.Server {
 			continue
 		}
 		for _, c := range e.Copies {
 			if c.Server != e.Server {
 				there[heldCopy{e.Memory, c.Server}] = c
+				holders = holders || e.Memory == worldMemory
 			}
 		}
 	}
+	r.mu.Lock()
+	r.nobody = others && !holders
+	r.mu.Unlock()
 	r.forget(waits, there)
 	due := map[string][]heldCopy{} // by server
 	for key := range there {
@@ -186,6 +198,7 @@ func (r *recovery) round(ctx context.Context, waits map[heldCopy]*attempt) time.
 				a, err := waits[key], away
 				if err == nil {
 					a.done, err = r.ask(ctx, key.memory, there[key])
+					r.hear(key.memory, a.done)
 				}
 				if ctx.Err() != nil {
 					return
@@ -207,6 +220,34 @@ func (r *recovery) round(ctx context.Context, waits map[heldCopy]*attempt) time.
 		}
 	}
 	return next
+}
+
+// hear notes whether a copy of a memory has answered.
+func (r *recovery) hear(memory string, done bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if done {
+		r.heard[memory] = true
+	}
+}
+
+// lost says that the node may have lost what it said before, where no copy has answered yet and there is no
+// disk; "" if it has not, or nobody else can have a copy, or others are in reach and hold none. Who holds copies
+// holds them of World; of the others there need not be any.
+func (r *recovery) lost() string {
+	b := r.n.backbone.settings
+	alone := b.URL == "" && b.Embedded.Listen == "" && b.Embedded.LeafListen == "" && len(b.Embedded.LeafOf) == 0 && b.Embedded.Cluster == ""
+	var lost []string
+	for _, memory := range slices.Sorted(maps.Keys(r.since)) {
+		if !r.heard[memory] && (len(r.heard) == 0 || memory == worldMemory) {
+			lost = append(lost, memory)
+		}
+	}
+	if _, hosts := r.since[worldMemory]; !hosts || len(lost) == 0 || r.nobody || r.n.store != nil || alone {
+		return ""
+	}
+	return strings.Join(lost, ", ") + ": no holder of a copy is reached yet, and there is no disk: what was said before this server began is not here, if anything was, and others may still believe it. " +
+		"Wait until one is reached before more is said; '--recover off' says that nobody holds one"
 }
 
 // forget forgets what is waited for of copies that are not there any more.
@@ -266,10 +307,10 @@ func (r *recovery) ask(ctx context.Context, memory string, c mns.Copy) (done boo
 	r.taking.Lock()
 	defer r.taking.Unlock()
 	got, err := world.Recover(ctx, world.RecoverOptions{
-		How: r.how, Memory: memory, Own: r.n.srv, Copy: patient{holder}, Name: c.Memory, Since: r.since[memory], Began: r.began,
+		How: r.how, Memory: memory, Own: r.n.srv, Copy: patient{holder}, Name: c.Memory, Since: r.since[memory], Began: r.began, Taken: r.taken[memory],
 	})
 	r.add(memory, cmp.Or(c.Robot, c.Server), &got)
-	return err == nil, err
+	return err == nil && len(got.Completed) == 0, err // who speaks may do so once more before he has heard it
 }
 
 // patient reads from a copy as long as that answers.
@@ -293,16 +334,16 @@ func (p patient) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 
 // add notes what was recovered.
 func (r *recovery) add(memory, holder string, got *world.Recovered) {
-	if len(got.Statements)+len(got.Withdrawn)+got.Others+got.Refused == 0 {
+	if len(got.Statements)+len(got.Withdrawn)+got.Others+len(got.Completed)+got.Refused == 0 {
 		return
 	}
 	slog.Info("a memory has from a copy what it lost when its server ended", "memory", memory, "copy at", holder, "statements", len(got.Statements),
-		"withdrawn", len(got.Withdrawn), "others", got.Others, "refused", got.Refused)
+		"withdrawn", len(got.Withdrawn), "others", got.Others, "completed", len(got.Completed), "refused", got.Refused)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.from[memory]
 	if f == nil {
-		f = &recoveredFrom{statements: map[engram.ID]engram.Time{}, withdrawn: map[engram.ID]engram.Time{}}
+		f = &recoveredFrom{statements: map[engram.ID]engram.Time{}, completed: map[engram.ID]engram.Time{}, withdrawn: map[engram.ID]engram.Time{}}
 		r.from[memory] = f
 	}
 	if !slices.Contains(f.holders, holder) {
@@ -317,6 +358,7 @@ func (r *recovery) add(memory, holder string, got *world.Recovered) {
 		}
 	}
 	keep(f.statements, got.Statements)
+	keep(f.completed, got.Completed)
 	keep(f.withdrawn, got.Withdrawn)
 }
 
@@ -350,10 +392,17 @@ func (r *recovery) health(ctx context.Context) (health.Status, string) {
 		if n := len(f.statements); n > 0 {
 			texts = append(texts, fmt.Sprintf("%s: %s as said before this server began, from the copy at %s; the newest is of %s", memory, entities(n), by, newest))
 		}
+		r.stands(ctx, f.completed)
+		if n := len(f.completed); n > 0 {
+			texts = append(texts, fmt.Sprintf("%s: what was said since this server began of %s did not name all that was said before, and has the rest from the copy at %s", memory, entities(n), by))
+		}
 		if f.refused > 0 {
 			status = health.Degraded
 			texts = append(texts, fmt.Sprintf("%s: %d statements and others that copies have cannot be taken back: %v", memory, f.refused, f.reason))
 		}
+	}
+	if text := r.lost(); text != "" {
+		status, texts = health.Degraded, append(texts, text)
 	}
 	for key, err := range r.trouble {
 		if r.n.store == nil { // else hardly anything is lost

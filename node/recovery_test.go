@@ -20,6 +20,7 @@ import (
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/ops/health"
+	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -219,4 +220,111 @@ func TestOnlyWhatIsLostIsRecovered(t *testing.T) {
 	if status, reason := third.recovery.health(t.Context()); status != health.OK || reason != "" {
 		t.Errorf("health is %s: %s", status, reason)
 	}
+}
+
+// What is said before the copy has answered, by who does not know what he said before, takes nothing of that away: neither
+// at the server nor at the holder of the copy.
+func TestWhatIsSaidAtOnceIsCompleted(t *testing.T) {
+	address := testkit.FreeAddress(t)
+	socket := func(name string) []string { return []string{"unix:" + filepath.Join(t.TempDir(), name)} }
+	holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []service.Copy{{Pattern: engram.MustPattern("World")}},
+		Backbone: &Backbone{Embedded: embedded.Options{Listen: address}}})
+	own := Config{Memories: []server.Memory{memories.World()}, Name: "owner", Listen: socket("o"), Backbone: &Backbone{URL: "nats://" + address}}
+	first, end := begin(t, own)
+	say := func(n *Node, items ...world.NamedItem) {
+		t.Helper()
+		w, err := world.Over(t.Context(), n.srv, "eye", world.DefaultRules(), world.FromSource(world.Perception))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if refused, _, err := w.Update(t.Context(), items...); err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
+		}
+	}
+	say(first,
+		world.NamedItem{Name: "spoon", Item: world.Item{Structure: &world.Structure{Parent: "table"}, Placement: &world.Placement{Pose: pose.Translation(1, 0, 0)},
+			Description: &world.Description{Kinds: []string{"object"}, Label: "L1"}}},
+		world.NamedItem{Name: "fork", Item: world.Item{Structure: &world.Structure{Parent: "table"}, Description: &world.Description{Kinds: []string{"object"}}}})
+	testkit.Until(t, func() (string, bool) { return "the copy has nothing", len(statementsOf(t, holder, "World")) == 2 })
+	end()
+	second, err := New(t.Context(), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	say(second, world.NamedItem{Name: "spoon", Item: world.Item{Structure: &world.Structure{}, Description: &world.Description{Label: "L2"}}})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- second.Serve(ctx) }()
+	defer func() { cancel(); <-served }()
+	for name, n := range map[string]*Node{"owner": second, "holder": holder} {
+		testkit.Until(t, func() (string, bool) {
+			codec, err := world.NewCodec(t.Context(), second.srv)
+			if err != nil {
+				return err.Error(), false
+			}
+			r, err := n.srv.Query(t.Context(), engram.MustPattern("World/Item/eye/spoon").Select(engram.Latest(1)))
+			if err != nil || len(r.Items()) != 1 {
+				return fmt.Sprint(err), false
+			}
+			s, err := codec.Statement(r.Items()[0].ID, r.Items()[0].Snapshot)
+			if err != nil {
+				return err.Error(), false
+			}
+			it := s.Item
+			whole := it.Is("object") && it.Description.Label == "L2" && it.Structure != nil && it.Structure.Parent == "table" && it.Placement != nil && it.Placement.Pose.T.X == 1
+			return fmt.Sprintf("at the %s: %+v", name, it), whole
+		})
+	}
+	testkit.Until(t, func() (string, bool) {
+		status, reason := second.recovery.health(t.Context())
+		return reason, status == health.OK && strings.Contains(reason, "did not name all that was said before")
+	})
+}
+
+// A server without a disk whose holders are not reached says that it may have lost something; one that nobody can reach
+// has nothing to wait for.
+func TestNobodyIsReached(t *testing.T) {
+	for name, test := range map[string]struct {
+		backbone embedded.Options
+		status   health.Status
+	}{
+		"others may have copies": {embedded.Options{Listen: testkit.FreeAddress(t)}, health.Degraded},
+		"nobody else":            {embedded.Options{}, health.OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, _ := begin(t, Config{Memories: []server.Memory{memories.World()}, Name: "owner", Listen: []string{"unix:" + filepath.Join(t.TempDir(), "o")}, Backbone: &Backbone{Embedded: test.backbone}})
+			status, reason := n.recovery.health(t.Context())
+			if status != test.status || (status == health.Degraded) != strings.Contains(reason, "no holder of a copy is reached yet") {
+				t.Errorf("%s: %s", status, reason)
+			}
+		})
+	}
+}
+
+// That a copy of another memory has answered brings nothing of World back.
+func TestAnotherMemoryIsReached(t *testing.T) {
+	n, _ := begin(t, Config{Memories: []server.Memory{memories.World(), memories.Object()}, Name: "owner", Listen: []string{"unix:" + filepath.Join(t.TempDir(), "o")},
+		Backbone: &Backbone{Embedded: embedded.Options{Listen: testkit.FreeAddress(t)}}})
+	for _, step := range []struct{ memory, lost string }{{"", "Object, World: no holder"}, {"Object", "World: no holder"}, {"World", ""}} {
+		n.recovery.hear(step.memory, step.memory != "")
+		if status, reason := n.recovery.health(t.Context()); !strings.HasPrefix(reason, step.lost) || (status == health.Degraded) != (step.lost != "") {
+			t.Errorf("after %q: %s: %s", step.memory, status, reason)
+		}
+	}
+}
+
+// Where others are in reach, and none of them holds a copy, nothing can come back: that is nothing to be mended.
+func TestNobodyHoldsACopy(t *testing.T) {
+	address := testkit.FreeAddress(t)
+	socket := func(name string) []string { return []string{"unix:" + filepath.Join(t.TempDir(), name)} }
+	n, _ := begin(t, Config{Memories: []server.Memory{memories.World()}, Name: "owner", Listen: socket("o"), Backbone: &Backbone{Embedded: embedded.Options{Listen: address}}})
+	if status, reason := n.recovery.health(t.Context()); status != health.Degraded {
+		t.Errorf("alone: %s: %s", status, reason)
+	}
+	begin(t, Config{Memories: []server.Memory{memories.Vision()}, Name: "camera", Listen: socket("c"), Backbone: &Backbone{URL: "nats://" + address}})
+	testkit.Until(t, func() (string, bool) {
+		status, reason := n.recovery.health(t.Context())
+		return reason, status == health.OK
+	})
 }

@@ -50,7 +50,7 @@ func TestFilterBudget(t *testing.T) {
 	if looked < 3 {
 		t.Errorf("it ends after %d snapshots", looked)
 	}
-	if err := f.Err(); engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "100000") || !strings.Contains(err.Error(), "MaxFilterSteps") {
+	if err := f.Err(); engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "100000") || !strings.Contains(err.Error(), "steps that one query may take;") {
 		t.Errorf("it ends with %v", err)
 	}
 	if f.Failures() != 0 {

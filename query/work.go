@@ -79,7 +79,7 @@ func (w *work) matches(m *engram.NameMatcher, name string) (bool, error) {
 }
 
 func (w *work) exhausted(about, what string) error {
-	return engram.Errorf(engram.Exhausted, about, "%s took more than the %d steps that one query may take (MaxFilterSteps); ask of fewer entities or a shorter time, or with expressions that go through less", what, w.budget)
+	return engram.Errorf(engram.Exhausted, about, "%s took more than the %d steps that one query may take; ask of fewer entities or a shorter time, or with expressions that go through less", what, w.budget)
 }
 
 // Begin takes a turn for several snapshots within a call; until [Filter.Yield] ends it, the caller must wait for nothing

@@ -45,7 +45,7 @@ func troublesOf(s *Server) (all []trouble) {
 }
 
 // troublesEvery is how often tellTroubles looks for new troubles.
-const troublesEvery = time.Minute
+const troublesEvery = 10 * time.Second
 
 // tellTroubles logs the troubles that were not there the last time, until the server ends.
 func tellTroubles(s *Server) {

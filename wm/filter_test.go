@@ -35,7 +35,7 @@ func TestQueryFilterBudget(t *testing.T) {
 	for _, order := range []engram.FilterOrder{engram.FilterThenSelect, engram.SelectThenFilter} {
 		q := engram.SelectID(modelCore, engram.Latest(1))
 		q.Where, q.FilterOrder = costly, order
-		if _, err := w.Query(t.Context(), q); engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "MaxFilterSteps") {
+		if _, err := w.Query(t.Context(), q); engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "steps that one query may take;") {
 			t.Errorf("order %d: it ends with %v", order, err)
 		}
 		if err := w.QueryParts(t.Context(), q, func(*engram.Result) error { return nil }); engram.CodeOf(err) != engram.Exhausted {

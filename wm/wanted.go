@@ -88,6 +88,6 @@ func (w *writer) checkRoomLocked(s *subscription) error {
 	if s.asked == 0 || f.asked+s.asked <= w.limits.MaxAskedBytes {
 		return nil
 	}
-	return engram.Errorf(engram.Exhausted, "subscription", "its patterns, filter and fields take about %d KiB more than each may have, and those of the %d open subscriptions %d KiB; all may take %d KiB together (MaxAskedBytes); end others, or ask for less: a segment or a regex instead of many names, a shorter filter",
+	return engram.Errorf(engram.Exhausted, "subscription", "its patterns, filter and fields take about %d KiB more than each may have, and those of the %d open subscriptions %d KiB; all may take %d KiB together; end others, or ask for less: a segment or a regex instead of many names, a shorter filter",
 		s.asked>>10, len(f.subscriptions), f.asked>>10, w.limits.MaxAskedBytes>>10)
 }

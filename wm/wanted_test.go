@@ -162,7 +162,7 @@ func TestSubscriptionsShareABound(t *testing.T) {
 			for i := 0; ; i++ {
 				s, err := w.Subscribe(t.Context(), asking[name](i))
 				if err != nil {
-					if engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "MaxAskedBytes") {
+					if engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "KiB together") {
 						t.Fatal(err)
 					}
 					break

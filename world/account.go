@@ -106,8 +106,14 @@ func (a *Account) Present() bool {
 	return a.Known && a.P >= PresentBelief && a.Provisional == ""
 }
 
-// Age returns how long ago it was last seen or stated; 0 if that is to come.
-func (a *Account) Age() time.Duration { return max(a.Time.Sub(a.Seen), 0) }
+// Age returns how long ago it was last seen or stated; less than 0 if that is to come, as of a clock that is ahead.
+func (a *Account) Age() time.Duration {
+	age := a.Time.Sub(a.Seen)
+	if age > -FutureFrom { // clocks are as close
+		age = max(age, 0)
+	}
+	return age
+}
 
 // String says it in a sentence, such as "on the table, seen 3 min ago, looked since: once, not
 // seen; 0.31".
@@ -133,6 +139,9 @@ func (a *Account) String() string {
 	if a.Source > Perception {
 		seen = "said " + Ago(a.Age()) + " by " + a.By
 	}
+	if a.Age() < 0 {
+		seen += " (from the future)"
+	}
 	looked := "not looked for since"
 	switch a.Looked {
 	case 0:
@@ -154,8 +163,11 @@ func withArticle(name string) string {
 	return "the " + name
 }
 
-// Ago says how long ago something was, as people do: "just now", "12 s ago", "3 min ago".
+// Ago says how long ago something was, as people do: "just now", "12 s ago", "3 min ago"; "in 3 min" of what is to come.
 func Ago(d time.Duration) string {
+	if d <= -FutureFrom {
+		return "in " + strings.TrimSuffix(Ago(-max(d, -math.MaxInt64)), " ago")
+	}
 	round := func(unit time.Duration) int { return int(math.Round(float64(d) / float64(unit))) }
 	switch {
 	case d < time.Second:

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,7 @@ func TestAgo(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "just now", time.Second: "1 s ago", 59*time.Second + 600*time.Millisecond: "1 min ago", 89 * time.Minute: "1 h ago",
 		59*time.Minute + 40*time.Second: "1 h ago", 47 * time.Hour: "47 h ago", 50 * time.Hour: "2 days ago",
+		-200 * time.Millisecond: "just now", -50 * time.Second: "in 50 s", -50 * time.Hour: "in 2 days", math.MinInt64: "in 106752 days",
 	} {
 		if got := Ago(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)

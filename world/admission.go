@@ -34,12 +34,15 @@ func (f *Forest) Provisional(name string) (why string, provisional bool, err err
 	return "", false, nil
 }
 
-// aligned reports whether a node's frame is there: an item, or a bare frame that something
-// else is in, too.
+// aligned reports whether a node's frame is there: an item, also as a robot's frame that is one, or
+// a bare frame that something else is in, too.
 func (f *Forest) aligned(n *node) bool {
-	in := f.node(f.frameOf(n))
-	if in == nil || in.merged != nil {
-		return in != nil
+	if f.frameOf(n) == none {
+		return false
+	}
+	in := f.in(n)
+	if in.merged != nil {
+		return true
 	}
 	others := false
 	other := func(k *named) bool {

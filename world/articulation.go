@@ -75,7 +75,7 @@ func (a *Articulation) Check(name string) error {
 		return engram.Errorf(engram.Invalid, name, "its direction has length %.6g; it must be 1", n)
 	}
 	if sum := a.Direction.X + a.Direction.Y + a.Direction.Z + a.Reference; sum-sum != 0 {
-		return engram.Errorf(engram.Invalid, name, "its direction %v or its reference %g is not finite", a.Direction, a.Reference)
+		return engram.Errorf(engram.Invalid, name, "its direction %s or its reference %g is not finite", numbersText(a.Direction), a.Reference)
 	}
 	if !(a.Radius >= 0) || math.IsInf(a.Radius, 0) {
 		return engram.Errorf(engram.Invalid, name, "its radius is %g m; it is finite and not negative", a.Radius)
@@ -324,18 +324,29 @@ func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation, anew bool
 	if own == nil {
 		return &a, k.tick(0), nil
 	}
-	was := own.Joint
-	switch {
-	case anew, was.Moved != a.Moved:
-	case !a.describes() && was.describes():
-		value := a
-		a = *was
-		a.Time, a.ValueTime = own.at(was.Time), value.ValueTime
-		a.Value, a.Sigma, a.Source = value.Value, value.Sigma, value.Source
-	case a.Value == nil && was.Value != nil && a.within(joint, *was.Value) == nil:
-		a.Value, a.Sigma, a.ValueTime = was.Value, was.Sigma, own.at(was.ValueTime)
+	if !anew {
+		a.revise(joint, own)
 	}
 	return &a, k.tick(own.Time), nil
+}
+
+// revise has what a joint is, or its value, stay as its provider said before, where only the other is said; false if nothing of
+// that is missing.
+func (a *Articulation) revise(joint string, before *JointStatement) bool {
+	was := before.Joint
+	switch {
+	case was.Moved != a.Moved:
+	case !a.describes() && was.describes():
+		value := *a
+		*a = *was
+		a.Time, a.ValueTime = before.at(was.Time), value.ValueTime
+		a.Value, a.Sigma, a.Source = value.Value, value.Sigma, value.Source
+		return true
+	case a.Value == nil && was.Value != nil && a.within(joint, *was.Value) == nil:
+		a.Value, a.Sigma, a.ValueTime = was.Value, was.Sigma, before.at(was.ValueTime)
+		return true
+	}
+	return false
 }
 
 // ownJoint returns what the provider said last of a joint, which may be nothing any more; nil if it never

@@ -205,6 +205,15 @@ func TestProvisional(t *testing.T) {
 	waits := Item{Structure: &Structure{Parent: "tray"}, Placement: &Placement{Pose: pose.Identity()}}
 	f := forest(t, append(kitchen(), at("once", "eye", 2, once), at("twice", "eye", 2, twice),
 		at("vague", "eye", 2, vague), at("lost", "eye", 2, lost), at("waits", "eye", 2, waits), at("both", "eye", 2, once), at("both", "nose", 2, once))...)
+	// What a robot calls by the name of an item is that item, also if nothing else is said to be in it.
+	for _, m := range []struct{ name, frame string }{{"known", "table"}, {"unknown", "moon"}} {
+		s := at(m.name, "eye", 2, Item{Placement: &Placement{Frame: m.frame, Pose: pose.Identity()}})
+		s.Robot = "solo"
+		alone := forest(t, append(kitchen(), s)...)
+		if why, got, err := alone.Provisional(m.name); got != (m.name == "unknown") || err != nil {
+			t.Errorf("%s of a robot: %v (%s), %v", m.name, got, why, err)
+		}
+	}
 	for name, want := range map[string]bool{"once": true, "twice": false, "vague": true, "lost": true, "waits": true, "both": false, "cup": false} {
 		if why, got, err := f.Provisional(name); got != want || err != nil || want != (why != "") {
 			t.Errorf("%s: %v (%s), %v", name, got, why, err)

@@ -60,7 +60,7 @@ func (c Components) CoverPoint(frame string, p pose.Vec3) ([]Cover, []Uncovered,
 		return nil, nil, notFound(frame)
 	}
 	if sum := p.X + p.Y + p.Z; sum-sum != 0 {
-		return nil, nil, engram.Errorf(engram.Invalid, frame, "the point %v in it has a number that is not finite", p)
+		return nil, nil, engram.Errorf(engram.Invalid, frame, "the point %s in it has a number that is not finite", numbersText(p))
 	}
 	at := n.rootFromItem.Apply(p)
 	covers, unknown := c.cover(n.root, []column{{at, at}}, nil)

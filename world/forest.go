@@ -160,7 +160,7 @@ func (f *Forest) Get(name string) (*Merged, error) {
 func (f *Forest) GetKind(name, kind string) (*Merged, error) {
 	m, err := f.Get(name)
 	if err == nil && !m.Is(kind) {
-		return nil, engram.Errorf(engram.TypeMismatch, name, "it is of the kinds %q and not %q", m.kinds(), kind)
+		return nil, engram.Errorf(engram.TypeMismatch, name, "it is of %s, and not of the kind %s", kindsText(m.kinds()), kind)
 	}
 	return m, err
 }
@@ -170,6 +170,17 @@ func (m *Merged) kinds() []string {
 		return nil
 	}
 	return m.Description.Kinds
+}
+
+// kindsText says of what kinds something is.
+func kindsText(kinds []string) string {
+	switch len(kinds) {
+	case 0:
+		return "no kind"
+	case 1:
+		return "the kind " + kinds[0]
+	}
+	return "the kinds " + strings.Join(kinds, ", ")
 }
 
 // Kinds returns what kinds the item is of.
@@ -392,8 +403,15 @@ func (n *node) notes(r *Rules) (texts []string) {
 		return texts
 	}
 	if a, b := r.atOdds(n.said); a != nil {
-		texts = append(texts, fmt.Sprintf("the name is taken twice: %s says that it is %q, %s that it is %q; if these are two things, give one another name, else state all kinds",
-			a.Provider, a.Item.Description.Kinds, b.Provider, b.Item.Description.Kinds))
+		texts = append(texts, fmt.Sprintf("the name is taken twice: %s says that it is of %s, %s that it is of %s; if these are two things, give one another name, else state all kinds",
+			a.Provider, kindsText(a.Item.Description.Kinds), b.Provider, kindsText(b.Item.Description.Kinds)))
+	}
+	if live := r.living(n.said); slices.Contains(kindsOf(live), KindRobot) {
+		for _, s := range live {
+			if s.Home == InWorld && !s.ofRobot(n.name) && (s.Item.Placement != nil || s.Item.Structure != nil && s.Item.Structure.Parent != "") {
+				texts = append(texts, "where it is counts from itself only, and not from "+s.Who()+", who says it, too; 'engram world withdraw' takes it back")
+			}
+		}
 	}
 	if d := n.merged.Description; d != nil {
 		if err := d.check(""); err != nil {

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -180,25 +182,31 @@ const (
 
 // Check returns an Invalid or Exhausted error if the item cannot be stated under the
 // name: a parent or a frame that is itself, a pose that is none. It normalises nothing.
-func (it *Item) Check(name string) error {
-	if err := engram.CheckName(name); err != nil {
-		return err
+func (it *Item) Check(name string) error { return cmp.Or(it.Checks(name)...) }
+
+// Checks is Check, which returns all that is wrong.
+func (it *Item) Checks(name string) (wrong []error) {
+	add := func(err error) {
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	if add(engram.CheckName(name)); len(wrong) > 0 {
+		return wrong
 	}
 	if s := it.Structure; s != nil && s.Parent == name {
-		return engram.Errorf(engram.Invalid, name, "its parent is itself; name the item that it is in, on or part of, or none")
+		add(engram.Errorf(engram.Invalid, name, "its parent is itself; name the item that it is in, on or part of, or none"))
 	}
 	if p := it.Placement; p != nil {
 		if p.Frame == name {
-			return engram.Errorf(engram.Invalid, name, "its pose is in its own frame; name another item's")
+			add(engram.Errorf(engram.Invalid, name, "its pose is in its own frame; name another item's"))
 		}
-		if err := p.check(name); err != nil {
-			return err
-		}
+		add(p.check(name))
 	}
 	if d := it.Description; d != nil {
-		return d.check(name)
+		wrong = append(wrong, d.checks(name)...)
 	}
-	return nil
+	return wrong
 }
 
 func (p *Placement) check(name string) error {
@@ -214,31 +222,35 @@ func (p *Placement) check(name string) error {
 	return nil
 }
 
-func (d *Description) check(name string) error {
+func (d *Description) check(name string) error { return cmp.Or(d.checks(name)...) }
+
+func (d *Description) checks(name string) (wrong []error) {
+	add := func(code engram.Code, format string, args ...any) {
+		wrong = append(wrong, engram.Errorf(code, name, format, args...))
+	}
 	if len(d.Kinds) > MaxKinds || len(d.SpokenNames) > MaxNames {
-		return engram.Errorf(engram.Exhausted, name, "it has %d kinds and %d spoken names; at most %d and %d are allowed",
-			len(d.Kinds), len(d.SpokenNames), MaxKinds, MaxNames)
+		add(engram.Exhausted, "it has %d kinds and %d spoken names; at most %d and %d are allowed", len(d.Kinds), len(d.SpokenNames), MaxKinds, MaxNames)
 	}
 	if blank := func(s string) bool { return strings.TrimSpace(s) == "" }; slices.ContainsFunc(d.Kinds, blank) || slices.ContainsFunc(d.SpokenNames, blank) {
-		return engram.Errorf(engram.Invalid, name, "one of its kinds %q or spoken names %q is empty; leave it out", d.Kinds, d.SpokenNames)
+		add(engram.Invalid, "one of its kinds or spoken names is empty; leave it out")
 	}
 	if b := d.Box; b != nil {
 		if _, err := b.Pose.Checked(); err != nil {
-			return engram.Errorf(engram.Invalid, name, "its box: %w", err)
+			add(engram.Invalid, "its box: %w", err)
 		}
 		if !extents(b.Size) {
-			return engram.Errorf(engram.Invalid, name, "its box has the size %v; edges are not negative, and 1e12 m at most", b.Size)
+			add(engram.Invalid, "its box has the size %s m; edges are not negative, and 1e12 m at most", numbersText(b.Size))
 		}
 	}
 	if s := d.Shape; s != nil && !extents(s.extents()) {
-		return engram.Errorf(engram.Invalid, name, "its shape has the size %v; extents are not negative, and 1e12 at most as scales are", s.Size)
+		add(engram.Invalid, "its shape has the size %s; extents are not negative, and 1e12 at most as scales are", numbersText(s.Size))
 	}
 	if s := d.Shape; s != nil && s.Pose != nil {
 		if _, err := s.Pose.Checked(); err != nil {
-			return engram.Errorf(engram.Invalid, name, "its shape: %w", err)
+			add(engram.Invalid, "its shape: %w", err)
 		}
 	}
-	return nil
+	return wrong
 }
 
 // upright returns the item with a rotation that is of unit length, as far as rounding goes:
@@ -255,6 +267,9 @@ func (it *Item) upright() *Item {
 	placement.Pose, item.Placement = p, &placement
 	return &item
 }
+
+// numbersText writes a vector as commands and files take it.
+func numbersText(v pose.Vec3) string { return fmt.Sprintf("%g,%g,%g", v.X, v.Y, v.Z) }
 
 // extents reports whether v can be lengths of edges.
 func extents(v pose.Vec3) bool {

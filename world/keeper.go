@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -50,6 +51,9 @@ type keeper struct {
 	now      func() engram.Time
 	// begin has the world have all that was stored before.
 	begin func(context.Context) error
+	// hear has the world have what was said in the own memory World of items before they are placed: that one is
+	// a robot may just have been said. It is nil where the world hears all at once.
+	hear func(ctx context.Context, items []string) error
 	// check returns an error for each update that cannot be stored.
 	check func(context.Context, []update) []error
 	// store writes updates, one error each, and returns the mark of the last. Its own error says that none was
@@ -89,11 +93,11 @@ func lastSaid[S any](k *keeper, all []*S, said func(*S) *Said) engram.Time {
 	return 0
 }
 
-// write reads the world, and stores what change makes of it.
-func (k *keeper) write(ctx context.Context, change func(*Forest) ([]update, error)) ([]error, Mark, error) {
+// write reads the world, and stores what change makes of it, which may place some items.
+func (k *keeper) write(ctx context.Context, placed []string, change func(*Forest) ([]update, error)) ([]error, Mark, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	f, err := k.upToDate(ctx)
+	f, err := k.upToDate(ctx, placed)
 	if err != nil {
 		return nil, Mark{}, err
 	}
@@ -109,17 +113,34 @@ func (k *keeper) write(ctx context.Context, change func(*Forest) ([]update, erro
 	return k.store(ctx, updates)
 }
 
-// upToDate returns the world with all that the provider has stated. writing is held.
-func (k *keeper) upToDate(ctx context.Context) (*Forest, error) {
+// upToDate returns the world with all that the provider has stated, and that items that it is about to place are
+// robots. writing is held.
+func (k *keeper) upToDate(ctx context.Context, placed []string) (*Forest, error) {
 	if err := k.begin(ctx); err != nil {
 		return nil, err
+	}
+	placed = slices.DeleteFunc(placed, func(name string) bool { return name == k.provider || name == k.robot || engram.CheckName(name) != nil })
+	if k.hear != nil && len(placed) > 0 {
+		if err := k.hear(ctx, placed); err != nil {
+			return nil, err
+		}
 	}
 	return k.View(ctx)
 }
 
+// placedOf returns the names of items of which something is said that would be a robot's own.
+func placedOf(items iter.Seq[NamedItem]) (names []string) {
+	for it := range items {
+		if it.Placement != nil || it.Structure != nil && it.Structure.Parent != "" {
+			names = append(names, it.Name)
+		}
+	}
+	return names
+}
+
 // writeAll is write of what is to be written as a whole.
-func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, error)) (Mark, error) {
-	failed, mark, err := k.write(ctx, func(f *Forest) ([]update, error) {
+func (k *keeper) writeAll(ctx context.Context, placed []string, change func(*Forest) ([]update, error)) (Mark, error) {
+	failed, mark, err := k.write(ctx, placed, func(f *Forest) ([]update, error) {
 		updates, err := change(f)
 		if err == nil && len(updates) > 1 { // of one, storing it tells the same
 			err = cmp.Or(k.check(ctx, updates)...)
@@ -137,22 +158,33 @@ func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, e
 // own returns what the provider says of an item at present, to be changed, and the time of
 // what is said next: after that.
 func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
+	it, said := Own(f, name, k.provider, k.robot)
+	it.Source = max(it.Source, k.source)
+	return it, k.tick(said)
+}
+
+// Own returns what a provider of a robot says of an item at present, each group with its time, and when it
+// said so; nothing, and 0, if it says nothing.
+func Own(f *Forest, name, provider, robot string) (it Item, said engram.Time) {
 	for _, s := range f.Statements(name) {
-		if !k.says(&s.Said) {
+		if s.Provider != provider || s.Robot != robot || s.Home != InWorld {
 			continue
 		}
-		now := k.tick(s.Time)
-		it := *s.Item
-		if it.pin(s); s.fault != nil {
-			it.Placement = nil
-		}
-		if r := it.Removed; r != nil && s.newestGroup() <= r.Time {
-			return Item{Source: k.source, Removed: r}, now // what it said before, it says no more
-		}
-		it.Source = max(it.Source, k.source)
-		return it, now
+		return s.stands(), s.Time
 	}
-	return Item{Source: k.source}, k.tick(0)
+	return Item{}, 0
+}
+
+// stands returns what of a statement its provider goes on saying, each group with its time.
+func (s *Statement) stands() Item {
+	it := *s.Item
+	if it.pin(s); s.fault != nil {
+		it.Placement = nil
+	}
+	if r := it.Removed; r != nil && s.newestGroup() <= r.Time {
+		it = Item{Removed: r} // what it said before, it says no more
+	}
+	return it
 }
 
 // pin writes the statement's time to the groups, and to the removal, that had none of their own.
@@ -202,7 +234,7 @@ func (it *Item) revise(by Item) {
 func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mark, error) {
 	var refused []Refusal
 	var stated []string
-	failed, mark, err := k.write(ctx, func(f *Forest) ([]update, error) {
+	failed, mark, err := k.write(ctx, placedOf(slices.Values(items)), func(f *Forest) ([]update, error) {
 		var updates []update
 		revised := map[string]*update{} // one that is named twice is revised twice
 		for _, by := range items {
@@ -286,7 +318,7 @@ func (f *Forest) checkParent(name, parent string) error {
 
 // UpdatePose implements [Model].
 func (k *keeper) UpdatePose(ctx context.Context, name, frame string, p pose.Pose, c pose.Cov) (Mark, error) {
-	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+	return k.writeAll(ctx, []string{name}, func(f *Forest) ([]update, error) {
 		if !f.Has(name) {
 			return nil, notFound(name)
 		}
@@ -302,9 +334,12 @@ func (k *keeper) UpdatePose(ctx context.Context, name, frame string, p pose.Pose
 
 // Attach implements [Model].
 func (k *keeper) Attach(ctx context.Context, name, parent string, at *pose.Pose) (Mark, error) {
-	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+	return k.writeAll(ctx, []string{name}, func(f *Forest) ([]update, error) {
 		if !f.Has(name) {
 			return nil, notFound(name)
+		}
+		if err := k.checkPlace(f, NamedItem{name, Item{Structure: &Structure{Parent: parent}}}); err != nil {
+			return nil, err
 		}
 		if !f.Has(parent) {
 			return nil, notFound(parent)
@@ -324,13 +359,13 @@ func (k *keeper) Attach(ctx context.Context, name, parent string, at *pose.Pose)
 		}
 		it.Structure = &Structure{parent, now}
 		it.Placement = &Placement{parent, where.Pose, where.Cov, now}
-		return []update{{name, now, 1, it.upright()}}, cmp.Or(it.Check(name), k.checkPlace(f, NamedItem{name, Item{Placement: it.Placement}}))
+		return []update{{name, now, 1, it.upright()}}, it.Check(name)
 	})
 }
 
 // Remove implements [Model].
 func (k *keeper) Remove(ctx context.Context, name, reason string, children Children) (Mark, error) {
-	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+	return k.writeAll(ctx, nil, func(f *Forest) ([]update, error) {
 		m, err := f.Get(name)
 		if err != nil {
 			return nil, err
@@ -366,11 +401,12 @@ func (k *keeper) Remove(ctx context.Context, name, reason string, children Child
 func (k *keeper) orphan(f *Forest, c, parent *Merged) update {
 	it, now := k.own(f, c.Name)
 	it.Structure = &Structure{"", now}
-	frame := f.node(f.frameOf(f.item(parent.Name)))
-	if frame == nil {
+	above := f.item(parent.Name)
+	if f.frameOf(above) == none {
 		it.Placement = nil
 		return update{c.Name, now, 1, &it}
 	}
+	frame := f.in(above)
 	if at, err := f.Pose(frame.name, c.Name); err == nil {
 		it.Placement = &Placement{frame.name, at.Pose, at.Cov, now}
 	}

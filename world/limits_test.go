@@ -114,7 +114,7 @@ func TestNameTaken(t *testing.T) {
 		at("fridge", "plan", 1, thing("", 0, 0, 0, KindMap, KindObject)), at("fridge", "eye", 2, thing("", 0, 0, 0, KindObject)),
 		at("lamp", "plan", 1, thing("", 0, 0, 0, KindRobot)), at("lamp", "eye", 2, Item{Removed: &Removal{}}), at("lamp", "eye2", 3, thing("", 0, 0, 0, KindObject)),
 	)
-	equal(t, "notes", notesOf(f), `bolt: the name is taken twice: eye says that it is ["object" "screw"], plan that it is ["robot"]; `+
+	equal(t, "notes", notesOf(f), `bolt: the name is taken twice: eye says that it is of the kinds object, screw, plan that it is of the kind robot; `+
 		"if these are two things, give one another name, else state all kinds")
 	if kinds, err := f.Kinds("bolt"); err != nil || len(f.Statements("bolt")) != 2 {
 		t.Error(kinds, err)

@@ -91,7 +91,7 @@ func (m *Map) Check(name string) error {
 			return engram.Errorf(engram.Invalid, name, "its extent: %w", err)
 		}
 		if !extents(b.Size) {
-			return engram.Errorf(engram.Invalid, name, "its extent has the size %v; edges are not negative, and 1e12 m at most", b.Size)
+			return engram.Errorf(engram.Invalid, name, "its extent has the size %s m; edges are not negative, and 1e12 m at most", numbersText(b.Size))
 		}
 	}
 	return engram.CheckName(name)

@@ -1,18 +1,24 @@
 package world
 
 import (
+	"cmp"
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
 
-// Merged is an item as all say it is: of each group the statement that counts.
+// Merged is an item as all say it is: of each group the statement that counts, and of the description
+// the members that it does not say as others say them.
 type Merged struct {
 	Name string
 	*Item
 	// Structured, Placed and Described are the statements that the groups are of; nil for a
 	// group that nobody stated.
 	Structured, Placed, Described *Statement
+
+	labelled bool // the stated label is an operator's
 }
 
 // claim is a statement's say on one group.
@@ -31,31 +37,29 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 	kinds := kindsOf(live)
 	robot := slices.Contains(kinds, KindRobot)
 	m := &Merged{Name: name, Item: &Item{}}
-	best := func(time func(*Statement) (engram.Time, bool), own, aside bool) *Statement {
-		var win claim
+	claims := func(time func(*Statement) (engram.Time, bool), own, aside bool) (all []claim) {
 		for _, s := range live {
 			t, said := time(s)
-			if !said || own && s.Provider != name && s.Robot != name {
+			if !said || own && !s.ofRobot(name) {
 				continue
 			}
 			c := claim{s, r.stamp(s, t, kinds)}
 			c.aside = aside && s.Home != InWorld
-			if win.s == nil || c.over(win.stamp) {
-				win = c
-			}
+			all = append(all, c)
 		}
-		return win.s
+		return all
 	}
-	if m.Structured = best(structureTime, robot, false); m.Structured != nil {
+	if m.Structured = best(claims(structureTime, robot, false)); m.Structured != nil {
 		m.Structure = m.Structured.Item.Structure
 	}
-	if m.Placed = best(placementTime, robot, false); m.Placed != nil {
+	if m.Placed = best(claims(placementTime, robot, false)); m.Placed != nil {
 		m.Placement, m.SeenIn = m.placement(), m.Placed.Item.SeenIn
 	}
 	// What a localiser knows of the class is no description of the item.
-	if m.Described = best(descriptionTime, false, true); m.Described != nil {
-		m.Description = m.Described.Item.Description
-		m.complete(r, live)
+	if described := claims(descriptionTime, false, true); len(described) > 0 {
+		m.Described, m.Description = describe(described)
+		i := slices.IndexFunc(described, func(c claim) bool { return c.s.Item.Description.Label != "" })
+		m.labelled = i >= 0 && described[i].s.Item.Source == Operator
 	}
 	m.sum(live)
 	if only := live[0].Item; len(live) == 1 && m.sameGroups(only) {
@@ -64,38 +68,85 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 	return m
 }
 
-// complete takes the class and the box that a description lacks from the newest of what
-// localisers say.
-func (m *Merged) complete(r *Rules, live []*Statement) {
-	if d := m.Description; m.Described.Home != InWorld || d.Class != nil && d.Box != nil {
-		return
-	}
-	var class, box claim
-	for _, s := range live {
-		d := s.Item.Description
-		if s.Home == InWorld || d == nil {
-			continue
-		}
-		c := claim{s, r.stamp(s, d.Time, nil)}
-		if d.Class != nil && (class.s == nil || c.over(class.stamp)) {
-			class = c
-		}
-		if d.Box != nil && (box.s == nil || c.over(box.stamp)) {
-			box = c
+// best returns the statement of the claim that counts; nil if there is none.
+func best(claims []claim) *Statement {
+	var win claim
+	for _, c := range claims {
+		if win.s == nil || c.over(win.stamp) {
+			win = c
 		}
 	}
-	if class.s == nil && box.s == nil {
-		return
-	}
-	d := *m.Description
-	if d.Class == nil && class.s != nil {
-		d.Class = class.s.Item.Description.Class
-	}
-	if d.Box == nil && box.s != nil {
-		d.Box = box.s.Item.Description.Box
-	}
-	m.Description = &d
+	return win.s
 }
+
+// describe returns the statement whose description counts, and that with the members that it does not
+// say, each as the next says it that counts. So who says one thing of an item takes nothing from what others say. The claims
+// are sorted then.
+func describe(claims []claim) (*Statement, *Description) {
+	if len(claims) == 1 {
+		return claims[0].s, claims[0].s.Item.Description
+	}
+	slices.SortFunc(claims, func(a, b claim) int {
+		if a.over(b.stamp) {
+			return -1
+		}
+		return 1
+	})
+	d := *claims[0].s.Item.Description
+	for _, c := range claims[1:] {
+		d.complete(c.s.Item.Description)
+	}
+	return claims[0].s, &d
+}
+
+// Describes reports whether anything of an item's description is as it is because of a statement on the item.
+func Describes(f *Forest, s *Statement) bool {
+	m, err := f.Get(s.Name)
+	if err != nil || m.Described == s {
+		return err == nil
+	}
+	others := f.rules.merge(s.Name, slices.DeleteFunc(f.Statements(s.Name), func(o *Statement) bool { return o == s }))
+	return others == nil || !reflect.DeepEqual(m.Description, others.Description)
+}
+
+// complete takes over the members, and the properties, that a description does not say from another one.
+func (d *Description) complete(o *Description) {
+	if len(d.Kinds) == 0 {
+		d.Kinds = o.Kinds
+	}
+	if len(d.SpokenNames) == 0 {
+		d.SpokenNames = o.SpokenNames
+	}
+	d.Label, d.Maintainer = cmp.Or(d.Label, o.Label), cmp.Or(d.Maintainer, o.Maintainer)
+	d.Class, d.Shape, d.Box = cmp.Or(d.Class, o.Class), cmp.Or(d.Shape, o.Shape), cmp.Or(d.Box, o.Box)
+	d.Robot = cmp.Or(d.Robot, o.Robot)
+	if d.Place = cmp.Or(d.Place, o.Place); o.Place != nil {
+		d.Place = &Place{cmp.Or(d.Place.Level, o.Place.Level), cmp.Or(d.Place.Number, o.Place.Number)}
+	}
+	if d.Detection == nil || o.Detection == nil {
+		d.Detection = cmp.Or(d.Detection, o.Detection)
+	} else {
+		both := *d.Detection
+		if len(both.Methods) == 0 {
+			both.Methods = o.Detection.Methods
+		}
+		if len(both.Tags) == 0 {
+			both.Tags = o.Detection.Tags
+		}
+		d.Detection = &both
+	}
+	switch {
+	case len(d.Properties) == 0:
+		d.Properties = o.Properties
+	case len(o.Properties) > 0:
+		all := maps.Clone(o.Properties)
+		maps.Copy(all, d.Properties)
+		d.Properties = all
+	}
+}
+
+// ofRobot reports whether a statement is the robot's own: of the provider of its name, or in its memory World.
+func (s *Said) ofRobot(name string) bool { return s.Provider == name || s.Robot == name }
 
 // sameGroups reports whether what came of all is what one says.
 func (m *Merged) sameGroups(it *Item) bool {
@@ -238,7 +289,7 @@ func (m *Merged) Label() string {
 	if m.Description != nil {
 		stated = m.Description.Label
 	}
-	if m.Described != nil && m.Described.Item.Source == Operator && stated != "" {
+	if m.labelled {
 		return stated
 	}
 	return m.LabelEvidence.Label(stated)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,9 @@ func dump(f *Forest) string {
 			if s != nil {
 				fmt.Fprintf(&b, " %s@%d", s.Provider, s.Time)
 			}
+		}
+		if d := m.Description; d != nil {
+			fmt.Fprintf(&b, " %q (%q) by %q at %v with %v and %v", m.Label(), d.Label, d.Maintainer, d.Place, d.Detection, d.Properties)
 		}
 		root := f.node(f.item(m.Name).root)
 		near, _ := f.Near(m.Name, pose.Vec3{}, 3)
@@ -54,6 +58,7 @@ func statements(t *rapid.T) []Statement {
 	item := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "r/a", "r/b"}) // frames of the robot, too
 	named := rapid.OneOf(rapid.Just(""), item)
 	kinds := rapid.SampledFrom([][]string{nil, {KindMap}, {KindObject}, {KindRobot, KindObject}})
+	members := rapid.SampledFrom([]string{"", "x", "y"})
 	draw := func(i int) Statement {
 		it := Item{Source: Source(rapid.IntRange(1, 3).Draw(t, "source"))}
 		group := func() engram.Time { return engram.Time(rapid.IntRange(0, 9).Draw(t, "stated")) }
@@ -68,7 +73,11 @@ func statements(t *rapid.T) []Statement {
 			it.Placement = &Placement{Frame: named.Draw(t, "frame"), Pose: at, Time: group()}
 		}
 		if rapid.Bool().Draw(t, "description") {
-			it.Description = &Description{Kinds: kinds.Draw(t, "kinds"), Time: group()}
+			it.Description = &Description{Kinds: kinds.Draw(t, "kinds"), Label: members.Draw(t, "label"), Maintainer: members.Draw(t, "maintainer"), Time: group()}
+			if tag := members.Draw(t, "tag"); tag != "" {
+				it.Description.Place, it.Description.Detection = &Place{Number: tag}, &Detection{Tags: []string{tag}}
+				it.Description.Properties = map[string]any{tag: it.Description.Label, "of": it.Description.Maintainer}
+			}
 			it.LabelEvidence = Evidence{"cup": rapid.Float64Range(0, 1).Draw(t, "cup")}
 		}
 		said := Said{
@@ -578,5 +587,63 @@ func TestFramesOfRobots(t *testing.T) {
 	}
 	if p, err := b.Forest().Pose("map", "bowl"); err != nil || p.Pose.T.X != 17 {
 		t.Errorf("in a map within the map: %v, %v", p, err)
+	}
+}
+
+// Who says one thing of an item takes nothing from what others say: each member of the description is of the statement that
+// counts most of those that say it.
+func TestMembersOfADescription(t *testing.T) {
+	class := engram.MustID("Object/Class/PriorKnowledge/cup")
+	plan := Item{Source: PriorKnowledge, Structure: &Structure{}, Description: &Description{Kinds: []string{KindObject, "cup"}, Label: "cup", Class: &class,
+		Place: &Place{Level: "room", Number: "1"}, Detection: &Detection{Methods: []string{"apriltag"}}, Properties: map[string]any{"colour": "red", "full": true}}}
+	anna := Item{Source: Operator, Description: &Description{Label: "mine", Place: &Place{Number: "2"}, Detection: &Detection{Tags: []string{"7"}}, Properties: map[string]any{"colour": "blue"}}}
+	eye := Item{Source: Perception, Description: &Description{Kinds: []string{KindObject}, Maintainer: "lab"}}
+	b := build(t, at("cup", "anna", 3, anna), at("cup", "plan", 1, plan), at("cup", "eye", 2, eye))
+	m, err := b.Forest().Get("cup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := *m.Description
+	got.Time = 0
+	want := Description{Kinds: []string{KindObject}, Label: "mine", Class: &class, Maintainer: "lab", Place: &Place{"room", "2"},
+		Detection: &Detection{Methods: []string{"apriltag"}, Tags: []string{"7"}}, Properties: map[string]any{"colour": "blue", "full": true}}
+	if !reflect.DeepEqual(got, want) || m.Described.Provider != "anna" || m.Label() != "mine" {
+		t.Errorf("%+v\nis not\n%+v", got, want)
+	}
+	if err := b.Put(at("cup", "anna", 4, Item{})); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := b.Forest().Get("cup"); m.Label() != "cup" || m.Description.Properties["colour"] != "red" || len(plan.Description.Properties) != 2 {
+		t.Errorf("%+v", m.Description)
+	}
+}
+
+// What an operator calls an item counts before what is seen, whoever says something else of it, another operator, too.
+func TestLabelOfAnOperator(t *testing.T) {
+	label := func(source Source, label string) Item {
+		return Item{Source: source, Description: &Description{Label: label}}
+	}
+	eye := Item{Source: Perception, Views: 9, LabelEvidence: Evidence{"bowl": 9}, Description: &Description{Kinds: []string{KindObject}}}
+	bob := Item{Source: Operator, Description: &Description{Maintainer: "bob"}}
+	for want, all := range map[string][]Statement{
+		"mug":  {at("cup", "anna", 1, label(Operator, "mug")), at("cup", "bob", 2, bob), at("cup", "eye", 3, eye)},
+		"bowl": {at("cup", "anna", 1, label(PriorKnowledge, "mug")), at("cup", "bob", 2, bob), at("cup", "eye", 3, eye)},
+	} {
+		if m, err := build(t, all...).Forest().Get("cup"); err != nil || m.Label() != want || m.Description.Label != "mug" {
+			t.Errorf("it is called %q, want %q: %v", m.Label(), want, err)
+		}
+	}
+}
+
+// Of who says where a robot is there is a note as long as that would count otherwise: not of what was said before it was removed.
+func TestNoteOnThePlaceOfARobot(t *testing.T) {
+	rover := Item{Source: PriorKnowledge, Description: &Description{Kinds: []string{KindRobot}}}
+	sneak := at("rover", "sneak", 2, thing("room", 1, 0, 0))
+	removed := rover
+	removed.Removed = &Removal{Time: 3e9}
+	for want, all := range [][]Statement{{at("rover", "rover", 4, removed), sneak}, {at("rover", "rover", 4, rover), sneak}} {
+		if notes := slices.Collect(build(t, all...).Forest().Notes()); len(notes) != want {
+			t.Errorf("%v, want %d notes", notes, want)
+		}
 	}
 }

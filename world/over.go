@@ -90,7 +90,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}, come: map[string]Mark{}}
 	h := newHub(rules)
 	h.builder.robot = codec.robot
-	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, check: m.check, store: m.commit, storeData: m.commitData}
+	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, hear: m.hear, check: m.check, store: m.commit, storeData: m.commitData}
 	m.current = m.isCurrent
 	if m.patterns, err = o.patterns(codec); err != nil {
 		return nil, err
@@ -478,9 +478,11 @@ func (m *Memory) encodeAll(ctx context.Context, updates []update) (encoded []eng
 		if err == nil {
 			id, err = engram.NewID(ownMemory, segment, m.provider, u.name)
 		}
-		if most := m.mostBytes(ctx, segment, len(p.Bytes)); err == nil && len(p.Bytes) > most {
-			err = engram.Errorf(engram.Exhausted, u.name, "what is said of it takes %d bytes, and the server keeps at most %d of one entity of %s/%s; say less, such as an outline of fewer corners",
-				len(p.Bytes), most, ownMemory, segment)
+		if most := m.mostBytes(ctx, segment, len(p.Bytes)); err == nil && most < math.MaxInt {
+			if size := m.largest(&u, len(p.Bytes)); size > most {
+				err = engram.Errorf(engram.Exhausted, u.name, "what is said of it takes %d bytes, and the server keeps at most %d of one entity of %s/%s; say less, such as an outline of fewer corners",
+					size, most, ownMemory, segment)
+			}
 		}
 		if failed[i] = err; err != nil {
 			continue
@@ -491,6 +493,33 @@ func (m *Memory) encodeAll(ctx context.Context, updates []update) (encoded []eng
 		places = append(places, i)
 	}
 	return encoded, places, failed
+}
+
+// largest returns how many bytes an update takes, which are size now, at whatever time it is stated: a time takes more or less of
+// them, and a check says the same as what is stated later.
+func (m *Memory) largest(u *update, size int) int {
+	it, is := u.what.(*Item)
+	if !is {
+		return size
+	}
+	late := u.time - u.time%engram.Time(time.Second) + engram.Time(time.Second) - 1
+	long := *it
+	if g := long.Structure; g != nil && g.Time == u.time {
+		long.Structure = &Structure{g.Parent, late}
+	}
+	if g := long.Placement; g != nil && g.Time == u.time {
+		p := *g
+		p.Time, long.Placement = late, &p
+	}
+	if g := long.Description; g != nil && g.Time == u.time {
+		d := *g
+		d.Time, long.Description = late, &d
+	}
+	p, err := m.codec.EncodeItem(&long)
+	if err != nil {
+		return size
+	}
+	return max(size, len(p.Bytes))
 }
 
 // mostBytes returns how many bytes the server keeps of an entity of a segment, if something of so many may be more. What
@@ -508,7 +537,7 @@ func (m *Memory) mostBytes(ctx context.Context, segment string, size int) int {
 			}
 		}
 	}
-	if most, known := m.most[segment]; known {
+	if most, known := m.most[segment]; known && size > small {
 		return most
 	}
 	return math.MaxInt
@@ -619,6 +648,23 @@ func (m *Memory) catchUp(ctx context.Context) error {
 	missing, err := m.reload(ctx, nil, ownMemory)
 	m.unsure = err != nil || len(missing) > 0
 	return err
+}
+
+// hear reads what is said of items in the own memory World, which the news may not have brought yet.
+func (m *Memory) hear(ctx context.Context, items []string) error {
+	for some := range slices.Chunk(items, mostAsked) {
+		p := engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(ownMemory), engram.OneOf(itemSegment), engram.AllNames(), engram.OneOf(some...)}}
+		var r *engram.Result
+		err := outlast(ctx, func() (err error) {
+			r, err = m.svc.Query(ctx, p.Select(engram.Latest(1)))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		m.take(batch{items: r.Items()})
+	}
+	return nil
 }
 
 func (m *Memory) encode(what any) (segment string, p engram.Payload, err error) {

@@ -59,8 +59,10 @@ type RecoverOptions struct {
 	// memory's clock.
 	Since engram.Time
 	// Began is when the server began: what is withdrawn is withdrawn as of then, so that what is
-	// said since counts.
+	// said since counts, and what is taken completes what was said since.
 	Began engram.Time
+	// Taken is what calls before have taken from copies, of one after the other. If it is nil, nothing was.
+	Taken *Taken
 }
 
 // Recovered tells what was recovered.
@@ -68,6 +70,7 @@ type Recovered struct {
 	Statements []engram.ID // said again: snapshots of entities that say with each all that they say
 	Withdrawn  []engram.ID // snapshots that withdraw such
 	Others     int         // snapshots beside these, such as looks
+	Completed  []engram.ID // snapshots that complete what was said since the server began
 	Refused    int         // by the memory …
 	Reason     error       // … and why the first was
 }
@@ -75,11 +78,14 @@ type Recovered struct {
 // Recover has a memory say what a copy of it has and the memory has lost of what a world is
 // made of: of statements the newest, of looks and of what hands hold the newest 10,000 of each
 // sensor and hand; where the memory is kept on disk, of these what arrived last. What was said since is newer and
-// counts; what the memory's bounds keep no more is passed over. Done twice it does nothing the second
-// time. An error ends it; what was recovered before stays.
+// counts, and what it does not name of an item or a joint is completed; what the memory's bounds keep no more is passed
+// over. Done twice it does nothing the second time. An error ends it; what was recovered before stays.
 func Recover(ctx context.Context, o RecoverOptions) (r Recovered, err error) {
 	if o.How == RecoverNothing {
 		return r, nil
+	}
+	if o.Taken == nil {
+		o.Taken = &Taken{}
 	}
 	for _, part := range recovered[o.Memory] {
 		var codec *Codec
@@ -92,7 +98,10 @@ func Recover(ctx context.Context, o RecoverOptions) (r Recovered, err error) {
 			return r, err
 		}
 	}
-	return r, nil
+	if o.Memory == ownMemory && o.How == RecoverTake {
+		err = o.complete(ctx, &r)
+	}
+	return r, err
 }
 
 // lateness is how much later than it was true a look may be known that a memory has lost which
@@ -107,7 +116,7 @@ func (o *RecoverOptions) recover(ctx context.Context, part *recoveredPart, codec
 	case part.newest == 1:
 		own = engram.Indices(-1, -1) // what is ahead of the clock is there, too
 	case o.Since != engram.MinTime:
-		selector = engram.In(engram.Interval{Start: o.Since.Add(-lateness), End: engram.MaxTime})
+		selector = o.lostSince()
 		own = selector
 	}
 	// Most of it is there: only what is not has its payload fetched.
@@ -159,6 +168,7 @@ func (o *RecoverOptions) recover(ctx context.Context, part *recoveredPart, codec
 				r.Withdrawn = append(r.Withdrawn, id)
 			case part.newest == 1:
 				r.Statements = append(r.Statements, id)
+				o.Taken.take(updates[i].Entity, updates[i].Time)
 			default:
 				r.Others++
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -340,5 +341,176 @@ func TestRecoverWithinTheBounds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is said before it is known what was said earlier takes nothing of that away, of items and joints, also if it is said
+// once more meanwhile; what says all that is said, or takes it back, stays as it is.
+func TestRecoverCompletesWhatIsSaidSince(t *testing.T) {
+	own, holder, fresh := serverOf(t, memories.World()), serverOf(t), serverOf(t, memories.World())
+	k := kit{t, over(t, own, "plan"), testkit.Context(t)}
+	k.put(item("table", "", 0, "object"), item("spoon", "table", 1, "object"), item("fork", "table", 1, "object"), item("knife", "table", 1, "object"), item("door", "table", 1, "object"))
+	hinge := world.Articulation{Moved: "door", Base: "table", Kind: world.Revolute, Pose: pose.Identity()}
+	if _, err := k.Articulate(k.ctx, "hinge", hinge); err != nil {
+		t.Fatal(err)
+	}
+	copyOf(t, holder, own)
+	began := engram.Now()
+	say := func(f func(world.Model) error) {
+		t.Helper()
+		w := over(t, fresh, "plan")
+		defer w.Close()
+		if err := f(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	label := func(label string) func(world.Model) error {
+		return func(m world.Model) error {
+			_, _, err := m.Update(k.ctx, world.NamedItem{Name: "spoon", Item: world.Item{Structure: &world.Structure{}, Description: &world.Description{Label: label}}})
+			return err
+		}
+	}
+	say(label("L1"))
+	say(func(m world.Model) error { _, err := m.Withdraw(k.ctx, "fork"); return err })
+	codec, err := world.NewCodec(k.ctx, fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := codec.EncodeItem(&world.Item{Description: &world.Description{Label: "all of it"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := 1.0
+	value, err := codec.EncodeJoint(&world.Articulation{Moved: "door", Value: &one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Commit(t, fresh,
+		engram.EntityUpdate{Entity: engram.MustID("World/Item/plan/knife"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(raw)}},
+		engram.EntityUpdate{Entity: engram.MustID("World/Articulation/plan/hinge"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(value)}})
+	late, err := codec.EncodeItem(&world.Item{Source: world.Perception, Description: &world.Description{Label: "L2", Time: engram.Now()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken world.Taken
+	for i, want := range []int{2, 1, 0, 0} {
+		r, err := world.Recover(k.ctx, world.RecoverOptions{Memory: "World", Own: fresh, Copy: holder, Name: "World", Since: engram.MinTime, Began: began, Taken: &taken})
+		if err != nil || len(r.Completed) != want || r.Refused != 0 {
+			t.Errorf("%d: %d were completed, want %d: %+v, %v", i, len(r.Completed), want, r, err)
+		}
+		if i == 0 { // it was on its way
+			testkit.Commit(t, fresh, engram.EntityUpdate{Entity: engram.MustID("World/Item/plan/spoon"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(late)}})
+		}
+	}
+	f, err := over(t, fresh, "plan").View(k.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoon, err := f.Get("spoon")
+	if err != nil || !spoon.Is("object") || spoon.Description.Label != "L2" || spoon.Structure == nil || spoon.Structure.Parent != "table" || spoon.Placement == nil {
+		t.Errorf("%+v, %v", spoon, err)
+	}
+	if knife, err := f.Get("knife"); err != nil || knife.Structure != nil || knife.Is("object") || f.Has("fork") {
+		t.Errorf("%+v, %v; the fork is there: %v", knife, err, f.Has("fork"))
+	}
+	if j, err := f.Joint("door"); err != nil || j.Base != "table" || j.Value == nil || *j.Value != 1 {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// What a provider took back stays so, however much a copy knows of what was said earlier, and in whatever order copies answer:
+// what counts is what was said last.
+func TestRecoverCompletesByWhatWasSaidLast(t *testing.T) {
+	ctx := testkit.Context(t)
+	label := func(label string) world.NamedItem {
+		it := item("cup", "table", 1, "object")
+		it.Description.Label = label
+		return it
+	}
+	more := world.NamedItem{Name: "cup", Item: world.Item{Structure: &world.Structure{}, Description: &world.Description{Maintainer: "lab"}}}
+	whole := func(label string) world.NamedItem {
+		return world.NamedItem{Name: "cup", Item: world.Item{Description: &world.Description{Kinds: []string{"object"}, Label: label, Maintainer: "lab"}}}
+	}
+	for name, test := range map[string]struct {
+		last, heard string                  // the label before the server ended, and what the second holder heard of
+		since       func(world.Model) error // said at the beginning
+		rounds      []int                   // of which holder a copy answers: 0 has all that was said, 1 not the last of it
+		then        func(world.Model) error // said between
+		want        string
+	}{
+		"taken back before":           {"", "L1", nil, []int{0, 1}, update(ctx, more), "lab"},
+		"taken back, said at once":    {"", "L1", update(ctx, more), []int{0, 1}, nil, "lab"},
+		"taken back, the other order": {"", "L1", update(ctx, more), []int{1, 0}, nil, "lab"},
+		"changed":                     {"L2", "L1", update(ctx, more), []int{1, 0}, nil, "L2 lab"},
+		"changed, heard before":       {"L2", "L1", nil, []int{1, 0}, update(ctx, whole("L1")), "L2 lab"},
+		"taken back between":          {"L1", "L1", update(ctx, whole("L1")), []int{0, 1}, update(ctx, whole("")), "lab"},
+		"withdrawn, and said again": {"L1", "L1", func(m world.Model) error {
+			if err := update(ctx, more)(m); err != nil {
+				return err
+			}
+			if _, err := m.Withdraw(ctx, "cup"); err != nil {
+				return err
+			}
+			return update(ctx, more)(m)
+		}, []int{0, 1}, nil, "lab nowhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own, fresh, holders := serverOf(t, memories.World()), serverOf(t, memories.World()), []*server.Server{serverOf(t), serverOf(t)}
+			say := func(s *server.Server, f func(world.Model) error) {
+				t.Helper()
+				if f == nil {
+					return
+				}
+				w := over(t, s, "plan")
+				defer w.Close()
+				if err := f(w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			say(own, update(ctx, label("L0")))
+			say(own, update(ctx, label(test.heard)))
+			copyOf(t, holders[1], own)
+			say(own, update(ctx, label(test.last)))
+			copyOf(t, holders[0], own)
+			began := engram.Now()
+			say(fresh, test.since)
+			var taken world.Taken
+			for i, h := range test.rounds {
+				for range 2 {
+					o := world.RecoverOptions{Memory: "World", Own: fresh, Copy: holders[h], Name: "World", Since: engram.MinTime, Began: began, Taken: &taken}
+					if r, err := world.Recover(ctx, o); err != nil || r.Refused > 0 {
+						t.Fatalf("%+v, %v", r, err)
+					}
+				}
+				if i == 0 {
+					say(fresh, test.then)
+				}
+			}
+			f, err := over(t, fresh, "plan").View(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cup, err := f.Get("cup")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.TrimSpace(cup.Description.Label + " " + cup.Description.Maintainer)
+			if cup.Placement == nil {
+				got += " nowhere"
+			}
+			if got != test.want {
+				t.Errorf("it is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func update(ctx context.Context, items ...world.NamedItem) func(world.Model) error {
+	return func(m world.Model) error {
+		refused, _, err := m.Update(ctx, items...)
+		if err == nil && len(refused) > 0 {
+			err = refused[0].Err
+		}
+		return err
 	}
 }

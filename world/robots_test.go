@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -164,5 +165,64 @@ func TestRobotsAreNamedAlike(t *testing.T) {
 		if _, err := world.Over(t.Context(), servers[0], "plan", world.DefaultRules(), world.Robots(bad)); engram.CodeOf(err) != engram.Invalid {
 			t.Errorf("robots %q: %v", bad, err)
 		}
+	}
+}
+
+// deaf is a service whose news never come.
+type deaf struct{ engram.Service }
+
+type silence struct{ engram.UpdateStream }
+
+func (d deaf) Subscribe(ctx context.Context, s engram.Subscription) (engram.UpdateStream, error) {
+	stream, err := d.Service.Subscribe(ctx, s)
+	return silence{stream}, err
+}
+
+func (silence) Next(ctx context.Context) ([]engram.Update, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Who places a robot is refused from when on it was acknowledged that it is one, whether the news of that have come or not; what is
+// committed all the same has a note.
+func TestPlaceOfARobotThatWasJustStated(t *testing.T) {
+	svc := serverOf(t, memories.World())
+	own, plan := kit{t, over(t, svc, "own"), testkit.Context(t)}, over(t, deaf{svc}, "plan")
+	own.put(item("room", "", 0, world.KindMap))
+	own.put(world.NamedItem{Name: "rover", Item: world.Item{Description: &world.Description{Kinds: []string{world.KindRobot}}, Structure: &world.Structure{}}})
+	placed := item("rover", "room", 1)
+	refused, _, err := plan.Update(own.ctx, placed)
+	if err != nil || len(refused) != 1 || !errors.Is(refused[0].Err, engram.Conflict) {
+		t.Errorf("a pose: %v, %v", refused, err)
+	}
+	if _, err := plan.UpdatePose(own.ctx, "rover", "room", pose.Identity(), pose.Cov{}); engram.CodeOf(err) != engram.Conflict {
+		t.Error("another pose:", err)
+	}
+	if _, err := plan.Attach(own.ctx, "rover", "room", nil); engram.CodeOf(err) != engram.Conflict || !strings.Contains(err.Error(), "counts from itself only") {
+		t.Error("a parent:", err)
+	}
+	failed, _, err := plan.StateAll(own.ctx, false, world.Stated{Name: "rover", What: placed.Item})
+	if err != nil || len(failed) != 1 || engram.CodeOf(failed[0]) != engram.Conflict {
+		t.Errorf("all: %v, %v", failed, err)
+	}
+	codec, err := world.NewCodec(own.ctx, svc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := codec.EncodeItem(&placed.Item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Commit(t, svc, engram.EntityUpdate{Entity: engram.MustID("World/Item/sneak/rover"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(p)}})
+	f, err := over(t, svc, "reader").View(own.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	for n := range f.Notes() {
+		notes = append(notes, n.Name+": "+n.Text)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "rover: where it is counts from itself only, and not from sneak") {
+		t.Errorf("%q", notes)
 	}
 }

@@ -47,7 +47,13 @@ func (u *update) entity() entity { return entity{u.name, reflect.TypeOf(u.what)}
 func (k *keeper) StateAll(ctx context.Context, dryRun bool, all ...Stated) ([]error, Mark, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	f, err := k.upToDate(ctx)
+	f, err := k.upToDate(ctx, placedOf(func(yield func(NamedItem) bool) {
+		for _, s := range all {
+			if it, is := s.What.(Item); is && !yield(NamedItem{s.Name, it}) {
+				return
+			}
+		}
+	}))
 	if err != nil {
 		return nil, Mark{}, err
 	}

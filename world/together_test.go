@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -548,5 +549,30 @@ func TestRobotWaitsForItsParent(t *testing.T) {
 	}
 	if !slices.Equal(waiting, []string{"tug for kitchen"}) || !slices.Equal(names(f.Roots()), []string{"shelf", "table"}) || len(f.Statements("tug")) != 1 {
 		t.Errorf("%q wait, roots are %q, and %d speak of the robot", waiting, names(f.Roots()), len(f.Statements("tug")))
+	}
+}
+
+// A check says of something large what is said when it is stated, whatever the time is then.
+func TestSizeDoesNotDependOnTheTime(t *testing.T) {
+	now := engram.Time(1e18)
+	svc := serverOf(t, memories.World())
+	w, err := world.Over(t.Context(), svc, "plan", world.DefaultRules(), world.FromSource(world.Perception), world.Clock(func() engram.Time { return now }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	wide := item("wide", "room", 0).Item
+	wide.Description.Shape = &world.Shape{Kind: world.ShapePolygon, Outline: slices.Repeat([]pose.Vec3{{X: 1, Y: 2, Z: 3}}, 80_000)}
+	var told []string
+	for i, nanos := range []engram.Time{1, 999_999_999} {
+		now = 1e18 + nanos
+		failed, _, err := w.StateAll(t.Context(), i == 0, world.Stated{Name: "wide", What: wide})
+		if err != nil || len(failed) != 1 || engram.CodeOf(failed[0]) != engram.Exhausted {
+			t.Fatal(failed, err)
+		}
+		told = append(told, failed[0].Error())
+	}
+	if told[0] != told[1] {
+		t.Errorf("%s\nis not\n%s", told[1], told[0])
 	}
 }

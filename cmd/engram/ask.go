@@ -220,7 +220,17 @@ func (a *asking) with(f func() error) error {
 	if err = f(); engram.CodeOf(err) == engram.NotFound || engram.CodeOf(err) == engram.Unsupported {
 		return engram.Errorf(engram.CodeOf(err), "", "%w; a server with this memory answers ('engram serve --memory %s'), and --load asks of files", err, client.KnowledgeMemory)
 	}
-	return err
+	return a.ofServer(err)
+}
+
+// ofServer says of a question that took too much memory if that is the limit of the server and
+// not the one that was asked for.
+func (a *asking) ofServer(err error) error {
+	flag := a.cmd.Flags().Lookup("max-memory")
+	if engram.CodeOf(err) != engram.Exhausted || !flag.Changed || !strings.Contains(err.Error(), "MB of memory") || strings.Contains(err.Error(), " "+flag.Value.String()+" MB") {
+		return err
+	}
+	return engram.Errorf(engram.Exhausted, "", "%w; this is the server's own limit, which --max-memory %s does not raise", err, flag.Value)
 }
 
 // infer adds what rules of SWRL in files conclude; it tells of those that are not supported.

@@ -29,7 +29,7 @@ func (a *asking) ask(ctx context.Context, question string) error {
 	q.Waits = func(before int) {
 		if before <= told/2 { // now and then
 			told = before
-			a.cmd.PrintErrf("engram: the server answers other questions first; %d wait before this one\n", before)
+			a.cmd.PrintErrf("engram: the server answers as many questions as it may at a time, and this one waits; %d wait before it\n", before)
 		}
 	}
 	out := a.cmd.OutOrStdout()

@@ -380,7 +380,7 @@ func reportTable(format string, objects []reportJSON) *table {
 			if topic.Superseded > 0 {
 				why = append(why, formatCount(topic.Superseded)+" took the place of what was there before at the same times")
 			}
-			t.add(o.File, topic.Topic, topic.Type, topic.Messages, target, topic.Stored, topic.Kept, topic.Skipped, topic.Refused, strings.Join(why, "; "))
+			t.add(narrow(o.File), narrow(topic.Topic), narrow(topic.Type), topic.Messages, narrow(target), topic.Stored, topic.Kept, topic.Skipped, topic.Refused, strings.Join(why, "; "))
 		}
 		if format == "csv" {
 			for _, l := range o.Loss {

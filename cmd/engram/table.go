@@ -146,3 +146,21 @@ func cutLine(line string, width int) string {
 	}
 	return cut.String() + "…"
 }
+
+// maxNarrow is how many cells wide a name is that others stand beside.
+const maxNarrow = 48
+
+// narrow is the cell of a name that is to make no column wide: people see its beginning and
+// its end.
+func narrow(name string) cell {
+	shown := visible(name)
+	if uniseg.StringWidth(shown) <= maxNarrow {
+		return cell{name, name}
+	}
+	begin := cutLine(shown, maxNarrow/2)
+	end := shown
+	for state := -1; uniseg.StringWidth(end) > maxNarrow/2; {
+		_, end, _, state = uniseg.FirstGraphemeClusterInString(end, state)
+	}
+	return cell{begin + end, name}
+}

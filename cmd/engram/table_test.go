@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/seed-301d4374/engram"
 )
 
@@ -26,6 +28,19 @@ func TestTableCells(t *testing.T) {
 	}
 	if want := "name,count\n机器人,1234567\na\x1b[2J\tb\u202e,1500\n"; raw.String() != want {
 		t.Errorf("the CSV is %q, want %q", raw.String(), want)
+	}
+}
+
+// A long name makes no column wide; CSV has it as it is.
+func TestNarrow(t *testing.T) {
+	long := "/" + strings.Repeat("机a", 100) + "/image_raw"
+	for _, c := range []struct{ name, begin, end string }{
+		{"/camera", "/camera", "/camera"}, {long, "/机a", "…"}, {long, "/", "/image_raw"}, {"\x1b" + long, "\\x1b", "_raw"},
+	} {
+		got := narrow(c.name)
+		if n := uniseg.StringWidth(got.shown); n > maxNarrow || got.raw != c.name || !strings.HasPrefix(got.shown, c.begin) || c.end != "…" && !strings.HasSuffix(got.shown, c.end) {
+			t.Errorf("%q is shown as %q, %d cells wide, in CSV %q", c.name, got.shown, n, got.raw)
+		}
 	}
 }
 

@@ -132,7 +132,7 @@ func unknownItem(f *world.Forest, name string) error {
 	case near != "":
 		return engram.Errorf(engram.NotFound, name, "there is no such item; did you mean %s?", near)
 	case f.Len() == 0:
-		return engram.Errorf(engram.NotFound, name, "there is no such item, nor any other; 'engram world put' states one")
+		return engram.Errorf(engram.NotFound, name, "there is no such item, nor any other: the world is empty")
 	}
 	return engram.Errorf(engram.NotFound, name, "there is no such item; 'engram world tree' lists them")
 }

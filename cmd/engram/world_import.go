@@ -97,7 +97,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 		}
 		c.Robot = w.Robot()
 		if err := c.Check(f, worldProvider(cmd)); err != nil {
-			return refusedWhole(cmd, err, "nothing was stated")
+			return refusedWhole(cmd, withMore(err, c.DryRun(cmd.Context(), w)), "nothing was stated")
 		}
 		c.Notes = append(c.Notes, missingMeshes(cmd.Context(), c.Items)...)
 		o := importedJSON{
@@ -107,7 +107,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 		var mark world.Mark
 		if dry {
 			err = c.DryRun(cmd.Context(), w)
-		} else if mark, err = c.State(cmd.Context(), w); err == nil {
+		} else if mark, err = c.State(cmd.Context(), w); err == nil && mark != (world.Mark{}) {
 			o.Mark = mark.String()
 		}
 		if err != nil {
@@ -180,6 +180,26 @@ func refusedContent(cmd *cobra.Command, err error, dry bool) error {
 		return refusedWhole(cmd, err, "whether it was stated is not known; import it again, which changes nothing that was")
 	}
 	return refusedWhole(cmd, err, "nothing was stated")
+}
+
+// withMore adds to what a check has found the errors of a dry run that it does not tell itself: what is stated twice it does, in
+// other words.
+func withMore(err, more error) error {
+	if more == nil {
+		return err
+	}
+	each := []error{more}
+	if several, is := more.(interface{ Unwrap() []error }); is {
+		each = several.Unwrap()
+	}
+	has := strings.Split(err.Error(), "\n")
+	all := []error{err}
+	for _, e := range each {
+		if engram.CodeOf(e) != engram.AlreadyExists && !slices.Contains(has, e.Error()) {
+			all = append(all, e)
+		}
+	}
+	return errors.Join(all...)
 }
 
 // refusedWhole tells errors in files, a line each, and what follows from them.

@@ -180,7 +180,7 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 		o.Belief = &itemBeliefJSON{a.P, a.Seen, a.By, a.Source.String(), a.Looked, a.String()}
 	}
 	for _, s := range v.Statements(m.Name) {
-		said := saidObject(m, s)
+		said := saidObject(v.Forest, m, s)
 		said.since = world.Corrected(v.Forest, &s.Said, s.Time)
 		o.Statements = append(o.Statements, said)
 	}
@@ -277,22 +277,22 @@ func jointObject(j *world.Articulation) *itemJointJSON {
 	return o
 }
 
-func saidObject(m *world.Merged, s *world.Statement) itemSaidJSON {
+func saidObject(f *world.Forest, m *world.Merged, s *world.Statement) itemSaidJSON {
 	home := map[world.Home]string{world.InInstance: "Object/Instance", world.InAttachment: "Object/Attachments"}[s.Home]
 	o := itemSaidJSON{Provider: s.Provider, Robot: s.Robot, Home: home, Time: s.Time, Says: []string{}, Counts: []string{}}
 	for _, g := range []struct {
 		name string
 		said bool
-		won  *world.Statement
+		won  bool
 	}{
-		{"parent", s.Item.Structure != nil, m.Structured},
-		{"pose", s.Item.Placement != nil, m.Placed},
-		{"description", s.Item.Description != nil, m.Described},
+		{"parent", s.Item.Structure != nil, m.Structured == s},
+		{"pose", s.Item.Placement != nil, m.Placed == s},
+		{"description", s.Item.Description != nil, s.Item.Description != nil && world.Describes(f, s)},
 	} {
 		if g.said {
 			o.Says = append(o.Says, g.name)
 		}
-		if g.said && g.won == s {
+		if g.said && g.won {
 			o.Counts = append(o.Counts, g.name)
 		}
 	}

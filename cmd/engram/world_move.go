@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -148,10 +149,30 @@ func saysSomething(f *world.Forest, name string, who world.Said) error {
 	case mine:
 		return nil
 	case len(others) == 0:
-		return unknownItem(f, name)
+		return nothingStated(f, name)
 	}
-	return engram.Errorf(engram.NotFound, name, "%s says nothing of it; it is stated by %s: --provider NAME says whose statement is meant, which is withdrawn at its own robot",
+	return engram.Errorf(engram.NotFound, name, "%q says nothing of it; it is stated by %s: --provider NAME says whose statement is meant, which is withdrawn at its own robot",
 		who.Who(), listed(others, "and"))
+}
+
+// nothingStated says that nobody says anything under a name, or any more, and what was meant.
+func nothingStated(f *world.Forest, name string) error {
+	if len(f.Statements(name)) > 0 {
+		return engram.Errorf(engram.NotFound, name, "nobody says anything of it any more, so there is nothing to withdraw")
+	}
+	var known []string
+	for m := range f.All() {
+		known = append(known, m.Name)
+	}
+	for s := range world.Stating(f, func(*world.Said) bool { return true }) {
+		known = append(known, s.Name)
+	}
+	slices.Sort(known)
+	hint := "'engram world tree', 'joints', 'maps' and 'components' list what there is"
+	if near := spelling.Nearest(name, slices.Compact(known)); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return engram.Errorf(engram.NotFound, name, "there is no item, joint, map or component of this name; %s", hint)
 }
 
 // writeItem writes with write and prints the mark. Items that are not there are told with

@@ -110,14 +110,18 @@ func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, err
 		out.header = slices.Insert(out.header, 1, "DISTANCE")
 		out.right = slices.Insert(out.right, 1, true)
 		var objects []itemJSON
-		left := 0
+		gone, provisional := 0, 0
 		for _, n := range found {
 			if kind != "" && !n.Is(kind) || class != "" && (n.Description == nil || n.Description.ClassName() != class) {
 				continue
 			}
 			a := v.account(n.Name)
 			if !wanted(cmd, a.Present()) {
-				left++
+				if a.Provisional != "" {
+					provisional++
+				} else {
+					gone++
+				}
 				continue
 			}
 			distance := cell{"-", ""}
@@ -133,13 +137,25 @@ func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, err
 			}
 			out.add(append([]any{n.Name, distance}, v.cells(n.Merged, &a)...)...)
 		}
-		if left > 0 && !f.Changed("present") && !f.Changed("remembered") {
-			cmd.PrintErrf("engram: %s left out, which may not be there any more; --all shows them\n", countOf(uint64(left), "item"))
+		if left := leftOutItems(gone, provisional); left != "" && !f.Changed("present") && !f.Changed("remembered") {
+			cmd.PrintErrf("engram: %s; --all shows them\n", left)
 		} else if len(out.rows) == 0 {
 			cmd.PrintErrln("engram: there is nothing")
 		}
 		return print(cmd.OutOrStdout(), format, out, objects)
 	})
+}
+
+// leftOutItems says how many items were left out, and why; "" if none was.
+func leftOutItems(gone, provisional int) string {
+	var parts []string
+	if gone > 0 {
+		parts = append(parts, countOf(uint64(gone), "item")+" left out, which may not be there any more")
+	}
+	if provisional > 0 {
+		parts = append(parts, countOf(uint64(provisional), "item")+" left out, not admitted yet (provisional)")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // wanted reports whether the command's flags want what is present, or is not.

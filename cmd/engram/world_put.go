@@ -81,7 +81,7 @@ func putItem(cmd *cobra.Command, args []string, _ string) error {
 		if err != nil {
 			return err
 		}
-		if err := s.complete(ctx, m, f, worldProvider(cmd)); err != nil {
+		if err := s.complete(ctx, m, f, worldProvider(cmd), w.Robot()); err != nil {
 			return err
 		}
 		if world.PlacesItself(f, world.NamedItem{Name: s.name, Item: s.item}, worldProvider(cmd), w.Robot()) {
@@ -158,33 +158,31 @@ type stated struct {
 	item       world.Item
 	change     func(*world.Description) // nil if nothing of it is said
 	class      string
+	place      bool // what a place is in an address is said
 	parent     *string
 	states     []world.State
 	confidence float64
 }
 
-// complete fills in what depends on the world as it is.
-func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest, provider string) error {
+// complete fills in what depends on the world as it is. What no flag names stays as the provider itself has
+// stated it; what others say is not said again.
+func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest, provider, robot string) error {
 	old, _ := f.Get(s.name)
+	own, _ := world.Own(f, s.name, provider, robot)
 	parent := ""
 	if old != nil && old.Structure != nil {
 		parent = old.Structure.Parent
 	}
-	posed := old != nil && old.Placement != nil
 	switch p := s.item.Placement; {
-	case s.parent != nil && *s.parent == s.name: // for [world.Item.Check]
+	case s.parent != nil:
 		s.item.Structure = &world.Structure{Parent: *s.parent}
-	case s.parent != nil && (old == nil || *s.parent != parent):
-		if p == nil && posed && *s.parent != "" {
-			return engram.Errorf(engram.Conflict, s.name,
-				"it has a place already; 'engram world mv' gives it another parent where it is, --pose says where it is in %q", *s.parent)
+		if p != nil || *s.parent == s.name { // itself is for [world.Item.Check]
+			break
 		}
-		if p == nil && posed { // it stays where it is, by itself
-			place := *old.Placement
-			place.Frame, s.item.Placement = cmp.Or(place.Frame, parent), &place
+		if err := s.keepPlace(old, own, parent); err != nil {
+			return err
 		}
-		s.item.Structure = &world.Structure{Parent: *s.parent}
-	case old == nil || old.Structure == nil:
+	case old == nil:
 		s.item.Structure = &world.Structure{}
 	case p != nil && p.Frame == "":
 		p.Frame = parent // whoever says so
@@ -201,12 +199,41 @@ func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest
 	}
 	if s.change != nil {
 		d := world.Description{}
-		if old != nil && old.Description != nil {
-			d = *old.Description
+		if own.Description != nil {
+			d = *own.Description
 		}
 		d.Time = 0
 		s.change(&d)
+		if s.place && !slices.Contains(d.Kinds, world.KindMap) && (old == nil || len(d.Kinds) > 0 || !old.Is(world.KindMap)) {
+			if len(d.Kinds) == 0 && old != nil {
+				d.Kinds = kindsOf(old)
+			}
+			d.Kinds = append(slices.Clone(d.Kinds), world.KindMap) // what has such is a place
+		}
 		s.item.Description = &d
+	}
+	return nil
+}
+
+// keepPlace has an item stay where it is that is given a parent and no pose; an error if that cannot be.
+func (s *stated) keepPlace(old *world.Merged, own world.Item, parent string) error {
+	keep := func(p world.Placement, in string) {
+		if p.Frame == "" && in != *s.parent {
+			p.Frame, s.item.Placement = in, &p
+		}
+	}
+	posed := old != nil && old.Placement != nil
+	switch {
+	case !posed:
+	case *s.parent == parent: // what others say already, the provider's own pose may be in another one
+		if own.Placement != nil && own.Structure != nil {
+			keep(*own.Placement, own.Structure.Parent)
+		}
+	case *s.parent != "":
+		return engram.Errorf(engram.Conflict, s.name,
+			"it has a place already; 'engram world mv' gives it another parent where it is, --pose says where it is in %q", *s.parent)
+	default: // it stays where it is, by itself
+		keep(*old.Placement, parent)
 	}
 	return nil
 }
@@ -395,6 +422,7 @@ func (s *stated) readDescription(cmd *cobra.Command) error {
 	set("place-level", func(d *world.Description) { setPlace(d, func(p *world.Place) { p.Level = text("place-level") }) })
 	set("number", func(d *world.Description) { setPlace(d, func(p *world.Place) { p.Number = text("number") }) })
 	set("tag", func(d *world.Description) { d.Detection = withTags(d.Detection, tags) })
+	s.place = f.Changed("place-level") || f.Changed("number")
 	if f.Changed("size") {
 		box, err := parseSize(text("size"))
 		if err != nil {
@@ -427,7 +455,7 @@ func (s *stated) readDescription(cmd *cobra.Command) error {
 	return nil
 }
 
-// setPlace changes what a place is in an address; what has such is of the kind map.
+// setPlace changes what a place is in an address.
 func setPlace(d *world.Description, change func(*world.Place)) {
 	var p world.Place
 	if d.Place != nil {
@@ -435,9 +463,6 @@ func setPlace(d *world.Description, change func(*world.Place)) {
 	}
 	change(&p)
 	d.Place = &p
-	if !slices.Contains(d.Kinds, world.KindMap) {
-		d.Kinds = append(slices.Clone(d.Kinds), world.KindMap)
-	}
 }
 
 func withTags(d *world.Detection, tags []string) *world.Detection {

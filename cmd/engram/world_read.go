@@ -202,5 +202,5 @@ func (v *worldView) remarks(m *world.Merged, a *world.Account) []string {
 
 // fromFuture says that something is said to be of the future.
 func fromFuture(s *world.Said, by time.Duration) string {
-	return fmt.Sprintf("from the future: %s says it %v ahead of this clock", s.Who(), by.Round(time.Second))
+	return fmt.Sprintf("from the future: %s says it %s ahead of this clock", s.Who(), formatDuration(by.Round(time.Second)))
 }

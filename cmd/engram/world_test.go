@@ -130,11 +130,11 @@ func TestValuesInWords(t *testing.T) {
 // Who says nothing any more says it of no source.
 func TestWithdrawnInWords(t *testing.T) {
 	s := world.Statement{Name: "cup", Said: world.Said{Provider: "op2"}, Item: &world.Item{}}
-	if o := saidObject(&world.Merged{}, &s); o.Source != "" || !strings.HasPrefix(o.text(s.Time), "op2 just now, ") || !strings.HasSuffix(o.text(s.Time), ": nothing any more") {
+	if o := saidObject(nil, &world.Merged{}, &s); o.Source != "" || !strings.HasPrefix(o.text(s.Time), "op2 just now, ") || !strings.HasSuffix(o.text(s.Time), ": nothing any more") {
 		t.Errorf("%q, %s", o.Source, o.text(s.Time))
 	}
 	s.Item.Structure, s.Item.Source = &world.Structure{}, world.Operator
-	if o := saidObject(&world.Merged{}, &s); o.Source != "operator" || !strings.HasPrefix(o.text(s.Time), "op2 (operator) just now, ") {
+	if o := saidObject(nil, &world.Merged{}, &s); o.Source != "operator" || !strings.HasPrefix(o.text(s.Time), "op2 (operator) just now, ") {
 		t.Errorf("%q, %s", o.Source, o.text(s.Time))
 	}
 }

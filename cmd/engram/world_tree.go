@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-301d4374/engram/ops/health"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -62,10 +64,18 @@ func printTree(cmd *cobra.Command, format string, v *worldView, args []string) e
 	}
 	if len(tree.out.rows) == 0 && cmd.Flags().Changed("at") {
 		cmd.PrintErrln("engram: the world was empty then")
-	} else if len(tree.out.rows) == 0 {
+	} else if len(tree.out.rows) == 0 && !recovering(cmd) { // else that is told
 		cmd.PrintErrln("engram: the world is empty; 'engram world put ITEM' states something")
 	}
 	return print(cmd.OutOrStdout(), format, tree.out, tree.objects)
+}
+
+// recovering reports whether the server may have lost what it said, and has not got it back.
+func recovering(cmd *cobra.Command) bool {
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+	defer cancel()
+	report, err := askHealth(ctx, cmd, "recovery")
+	return err == nil && slices.ContainsFunc(report.Checks, func(c health.Finding) bool { return c.Check == "recovery" && c.Status != health.OK })
 }
 
 // worldTree adds items to a table and, if they are wanted, to objects, children below their

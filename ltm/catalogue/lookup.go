@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -132,6 +131,13 @@ type Held struct {
 	Span      engram.Interval
 }
 
+// With returns it with more of the entity.
+func (h Held) With(snapshots, inForce uint64, bytes int64, span engram.Interval) Held {
+	h.Snapshots, h.InForce, h.Bytes = h.Snapshots+snapshots, h.InForce+inForce, h.Bytes+bytes
+	h.Span = engram.Interval{Start: min(h.Span.Start, span.Start), End: max(h.Span.End, span.End)}
+	return h
+}
+
 // Held returns what the episodes hold of the entities of a provider segment, by name. counts
 // selects the episodes; it is called after the moment of the answer is fixed. The slice is
 // shared: not to be changed.
@@ -152,17 +158,32 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 			return err
 		}
 		all = apart == ""
-		rows, err := tx.QueryContext(ctx, `SELECT e.name, min(words.word), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
-			FROM entities e JOIN segments s ON e.segment = s.id JOIN holdings ON holdings.entity = e.id JOIN words ON words.id = holdings.type
-			WHERE s.memory = ? AND s.core = ? AND s.provider = ? AND snapshots > 0`+apart+` GROUP BY e.id`, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment())
+		words := map[int64]string{}
+		word, err := tx.QueryContext(ctx, "SELECT id, word FROM words")
+		err = each(word, err, func() error {
+			var id int64
+			var text string
+			err := word.Scan(&id, &text)
+			words[id] = text
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		// In the order of the index of names there is nothing to sort.
+		rows, err := tx.QueryContext(ctx, `SELECT e.name, min(type), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
+			FROM segments s CROSS JOIN entities e ON e.segment = s.id CROSS JOIN holdings ON holdings.entity = e.id
+			WHERE s.memory = ? AND s.core = ? AND s.provider = ? AND snapshots > 0`+apart+` GROUP BY e.segment, e.name ORDER BY e.segment, e.name`, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment())
 		return each(rows, err, func() error {
 			var h Held
-			if err := rows.Scan(&h.Name, &h.Type, &h.Snapshots, &h.InForce, &h.Bytes, &h.Span.Start, &h.Span.End); err != nil {
+			var typ int64
+			if err := rows.Scan(&h.Name, &typ, &h.Snapshots, &h.InForce, &h.Bytes, &h.Span.Start, &h.Span.End); err != nil {
 				return err
 			}
-			if _, err := provider.Child(h.Name); err != nil {
+			if err := engram.CheckName(h.Name); err != nil {
 				return badName(err)
 			}
+			h.Type = words[typ]
 			list = append(list, h)
 			return nil
 		})
@@ -170,7 +191,6 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b Held) int { return cmp.Compare(a.Name, b.Name) })
 	if all {
 		c.cache.putHeld(provider, list, names, age)
 	}

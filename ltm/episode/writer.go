@@ -228,7 +228,7 @@ func (w *Writer) add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 		return err
 	}
 	if err := w.flushFullLocked(); err != nil { // it was refused before
-		return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes of %d of payloads wait to be written to %s: %w", w.mu.pending, w.mu.raw, w.path, err)
+		return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes, which hold %d bytes of payloads, wait to be written to %s: %w", w.mu.pending, w.mu.raw, w.path, err)
 	}
 	atBeginning := inForce || Timeless(s.Time)
 	e, c, err := w.codingLocked(ch, s, plain, atBeginning)

@@ -17,10 +17,11 @@ type batch struct {
 	small  []byte   // of records that are copied, and of what precedes the others
 	cut    int      // up to where small is in bufs
 	bufs   [][]byte // what is to be written
+	done   int64    // bytes written since it was begun
 }
 
 func (b *batch) begin(file vfs.File, marker uint32) {
-	b.file, b.marker = file, marker
+	b.file, b.marker, b.done = file, marker, 0
 	if b.small == nil {
 		b.small = make([]byte, 0, batchBytes)
 	}
@@ -63,12 +64,26 @@ func (b *batch) split() {
 	}
 }
 
+// whole returns how many of the records, which are those since it was begun, are written
+// as a whole, up to the first that is to be synced: that is refused with the write.
+func (b *batch) whole(records []*Entry) int {
+	left := b.done
+	for i, e := range records {
+		if left -= e.size(); left < 0 || e.synced {
+			return i
+		}
+	}
+	return len(records)
+}
+
 // flush writes what was gathered.
 func (b *batch) flush() error {
 	b.split()
 	var err error
 	if len(b.bufs) > 0 {
-		_, err = vfs.WriteBuffers(b.file, b.bufs)
+		var n int64
+		n, err = vfs.WriteBuffers(b.file, b.bufs)
+		b.done += n
 	}
 	clear(b.bufs)
 	b.small, b.cut, b.bufs = b.small[:0], 0, b.bufs[:0]

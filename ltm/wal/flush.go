@@ -28,10 +28,11 @@ type flusher struct {
 	current *logFile
 	offset  int64 // of the file's end
 
-	unsynced []*Entry  // written or to be written, but not known to be on the disk
-	since    time.Time // when the first of them was taken
-	cost     int64     // theirs
-	spare    []*Entry  // an empty list to take the next ones in
+	unsynced []*Entry    // written or to be written, but not known to be on the disk
+	since    time.Time   // when the first of them was taken
+	cost     int64       // theirs
+	arrived  engram.Time // when the last record arrived that is on the disk
+	spare    []*Entry    // an empty list to take the next ones in
 
 	gatherUntil time.Time // when what is pending is to be written
 	retryAt     time.Time // when it is tried again to write after a failure
@@ -160,6 +161,12 @@ func (f *flusher) flush(sync bool) error {
 	return err
 }
 
+// refusedWrite says that the disk refused a write, and no sync: what was written before
+// can still be synced.
+type refusedWrite struct{ error }
+
+func (e refusedWrite) Unwrap() error { return e.error }
+
 // write writes records behind one another, beginning new files where their
 // positions say so.
 func (f *flusher) write(records []*Entry) error {
@@ -176,19 +183,26 @@ func (f *flusher) write(records []*Entry) error {
 			n = len(records)
 		}
 		f.out.begin(f.file, f.current.marker)
-		for _, e := range records[:n] {
-			if err := f.out.add(e); err != nil {
-				return err
-			}
+		var err error
+		for i := 0; i < n && err == nil; i++ {
+			err = f.out.add(records[i])
 		}
-		if err := f.out.flush(); err != nil {
-			return err
+		if err == nil {
+			err = f.out.flush()
 		}
-		last := records[n-1]
-		f.offset = last.pos.offset() + last.size()
-		l.mu.Lock()
-		f.current.end = f.offset
-		l.mu.Unlock()
+		if err != nil {
+			n = f.out.whole(records[:n])
+		}
+		if n > 0 {
+			last := records[n-1]
+			f.offset = last.pos.offset() + last.size()
+			l.mu.Lock()
+			f.current.end = f.offset
+			l.mu.Unlock()
+		}
+		if err != nil {
+			return refusedWrite{err}
+		}
 		records = records[n:]
 	}
 	return nil
@@ -224,7 +238,7 @@ func (f *flusher) sync() error {
 		}
 		f.unsynced[i] = nil
 	}
-	f.cost -= cost
+	f.cost, f.arrived = f.cost-cost, max(f.arrived, until)
 	f.unsynced = slices.Delete(f.unsynced, 0, n)
 	f.since = now
 	l.mu.Lock()
@@ -301,8 +315,9 @@ func (f *flusher) create(number uint64, cut Position) error {
 	return nil
 }
 
-// fail takes note that writing failed: what is to be synced is refused, the rest is
-// kept for the time when it works again.
+// fail takes note that writing failed. What was written before stays in the file if it can be
+// synced; of the rest, what is to be synced is refused, and what is not is kept for the time
+// when it works again.
 func (f *flusher) fail(cause error) {
 	l := f.log
 	failure := l.classify("the log cannot be written", cause)
@@ -310,7 +325,10 @@ func (f *flusher) fail(cause error) {
 	l.mu.failure = failure // from now on nothing is appended
 	l.mu.Unlock()
 	f.take()
-	l.mu.Lock()
+	if _, is := errors.AsType[refusedWrite](cause); is {
+		f.file.Truncate(f.offset) // what is refused is not to be there after a kill
+		_ = f.sync()              // if it fails, what was written is kept, too
+	}
 	var kept []*Entry
 	var cost int64
 	for _, e := range f.unsynced {
@@ -321,15 +339,19 @@ func (f *flusher) fail(cause error) {
 			cost += e.cost()
 		}
 	}
+	unwritten := unwrittenOf(l.opts.Memory, kept, f.arrived)
+	l.mu.Lock()
 	l.mu.waiting -= f.cost - cost
 	l.opts.shared.add(cost - f.cost)
 	f.unsynced, f.cost = kept, cost
+	l.mu.unwritten = unwritten
 	durable := l.mu.durable
 	l.announceLocked()
 	l.mu.Unlock()
 	f.dropFile(durable)
 	f.retryAfter = firstRetry
 	f.retryAt = time.Now().Add(f.retryAfter)
+	l.opts.Unwritten(unwritten)
 	l.opts.Health(failure)
 }
 
@@ -402,7 +424,9 @@ func (f *flusher) tryAgain() {
 	}
 	l.mu.Lock()
 	l.mu.failure = nil
+	l.mu.unwritten = nil
 	l.mu.Unlock()
+	l.opts.Unwritten(nil)
 	l.opts.Health(nil)
 }
 
@@ -432,9 +456,6 @@ func (f *flusher) finish() {
 		l.mu.failure = l.classify("the log cannot be closed", err)
 	}
 	for _, e := range f.unsynced { // only if it failed
-		if !e.again && Kind(e.meta[frameSize]) == KindSnapshot {
-			l.mu.unwritten++
-		}
 		e.complete(l.mu.failure)
 	}
 	l.announceLocked()

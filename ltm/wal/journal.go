@@ -34,6 +34,8 @@ type JournalOptions struct {
 	// it works again. The memory "" is the log of definitions. It must not use the
 	// journal.
 	Health func(memory string, err error)
+	// Unwritten is that of the log of a memory.
+	Unwritten func(memory string, u Unwritten)
 	// ManifestHealth is the same for the manifest.
 	ManifestHealth func(error)
 }
@@ -78,6 +80,9 @@ func OpenJournal(o JournalOptions) (j *Journal, err error) {
 	}
 	if o.Health == nil {
 		o.Health = func(string, error) {}
+	}
+	if o.Unwritten == nil {
+		o.Unwritten = func(string, Unwritten) {}
 	}
 	if o.ManifestHealth == nil {
 		o.ManifestHealth = func(error) {}
@@ -134,6 +139,7 @@ func (j *Journal) open(memory, folder string, expected State) (*Log, error) {
 	o.shared, o.Expected, o.AcceptLoss = &j.shared, expected, j.opts.AcceptLoss
 	o.FS, o.Dir, o.Memory = j.opts.FS, filepath.Join(j.opts.Dir, folder), memory
 	o.Health = func(err error) { j.opts.Health(memory, err) }
+	o.Unwritten = func(u Unwritten) { j.opts.Unwritten(memory, u) }
 	o.changed = j.change
 	l, losses, err := Open(o)
 	for _, loss := range losses {
@@ -297,7 +303,7 @@ func (j *Journal) Settle(ctx context.Context) {
 func (j *Journal) Unwritten() map[string]uint64 {
 	lost := map[string]uint64{}
 	for memory, l := range *j.logs.Load() {
-		if n := l.Unwritten(); n > 0 {
+		if n := l.Unwritten().Versions(); n > 0 {
 			lost[memory] = n
 		}
 	}

@@ -40,7 +40,7 @@ type Log struct {
 		files     []*logFile    // by number; the last one is written, if it is open
 		returns   uint64        // the lowest number of a removed file that may come back, or 0
 		first     uint64        // files of lower numbers need not be there
-		unwritten uint64        // versions that were acknowledged and lost as it was closed
+		unwritten Unwritten     // while the disk refuses it, and after it was closed
 
 		replacement *replacement // nil if there is none to be made
 	}
@@ -283,14 +283,6 @@ func (l *Log) Settle(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// Unwritten returns how many versions that were acknowledged as logged Close could not
-// write: they are in no file of the log.
-func (l *Log) Unwritten() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.mu.unwritten
 }
 
 // Close writes and syncs what is waiting, and closes the log. If that cannot be

@@ -194,6 +194,7 @@ type gatedFS struct {
 	waiting atomic.Int32 // syncs at the gate
 	takes   time.Duration
 	syncs   int
+	syncing func() // called before each sync, if it is not nil
 }
 
 type gatedFile struct {
@@ -213,6 +214,9 @@ func (f gatedFile) Sync() error {
 	defer f.fs.gate.Unlock()
 	f.fs.syncs++
 	time.Sleep(f.fs.takes)
+	if f.fs.syncing != nil {
+		f.fs.syncing()
+	}
 	return f.File.Sync()
 }
 

@@ -20,8 +20,9 @@
 // # When the disk fails
 //
 // A failed write or sync says nothing about what of the file will be found later. So
-// the flusher keeps every record until a sync has succeeded after it. When something
-// fails, synced records are refused, the file is cut to its last synced record, and
+// the flusher keeps every record until a sync has succeeded after it. When a write
+// fails, what was written before is synced, so that only what came last is in RAM alone.
+// Then synced records are refused, the file is cut to its last synced record, and
 // the others are written anew into the next file, whose header says from where on
 // the one before does not count. Until that has succeeded, appending is refused and
 // changes nothing; it is tried again and again, so a log heals without a restart.
@@ -91,6 +92,9 @@ type Options struct {
 	// Health is called when writing begins to fail and, with nil, when it works
 	// again, by one goroutine at a time. It must not use the log.
 	Health func(error)
+	// Unwritten is called before Health, with what was acknowledged as logged and is in RAM
+	// alone; nil when that is on the disk. It must not use the log.
+	Unwritten func(Unwritten)
 }
 
 // pendingBytes is what waits to be on the disk in several logs.
@@ -134,6 +138,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Health == nil {
 		o.Health = func(error) {}
+	}
+	if o.Unwritten == nil {
+		o.Unwritten = func(Unwritten) {}
 	}
 	if o.changed == nil {
 		o.changed = func(bool) {}

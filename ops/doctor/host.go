@@ -107,7 +107,7 @@ func (h Host) Holds(ctx context.Context, c *rpc.Client, o Options) (found Findin
 	stats, err := c.Stats(askCtx, engram.Pattern{}, engram.LevelMemory)
 	if err != nil {
 		if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil { // the server, who knows the time, may be the first to give up
-			found.problem("memory", fmt.Sprintf("server %q does not say within %v what it holds", c.Server().Server, o.Timeout), doHangs)
+			found.slow(ctx, c, o)
 		}
 		return found // one may not be allowed to ask
 	}
@@ -116,6 +116,20 @@ func (h Host) Holds(ctx context.Context, c *rpc.Client, o Options) (found Findin
 		held += s.Bytes
 	}
 	return h.Usage(held)
+}
+
+// slow tells a server that hangs from one that takes long to count what it holds, as with
+// very many entities on disk: the latter says at once which segments it has.
+func (f *Findings) slow(ctx context.Context, c *rpc.Client, o Options) {
+	askCtx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	if _, err := c.Describe(askCtx, engram.Pattern{}); err != nil {
+		if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil {
+			f.problem("memory", fmt.Sprintf("server %q does not say within %v what it holds", c.Server().Server, o.Timeout), doHangs)
+		}
+		return
+	}
+	f.ok("memory", fmt.Sprintf("server %q works, and takes longer than %v to count what it holds, as it does with very many entities on disk; --timeout waits longer", c.Server().Server, o.Timeout))
 }
 
 // Usage compares what a server's memories hold with the main memory of this computer,

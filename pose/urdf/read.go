@@ -36,9 +36,13 @@ func read(r io.Reader, file string, maxBytes int64) (*Robot, error) {
 	if int64(len(text)) > maxBytes {
 		return nil, engram.Errorf(engram.Exhausted, file, "the description is larger than %d bytes", maxBytes)
 	}
-	p := &reader{file: file, scan: newScanner(text), utf8: utf8.Valid(text)}
+	text, encoding := decode(text)
+	p := &reader{file: file, scan: newScanner(text), encoding: encoding}
 	if err := p.document(); err != nil {
 		return nil, err
+	}
+	if !isKnown(encoding) {
+		p.doubt(1, "<?xml encoding>", "the encoding %q is not known; the text is read as UTF-8", encoding)
 	}
 	if err := p.checkTree(); err != nil {
 		return nil, err
@@ -48,11 +52,11 @@ func read(r io.Reader, file string, maxBytes int64) (*Robot, error) {
 
 // reader walks the tags.
 type reader struct {
-	file  string
-	scan  *scanner
-	utf8  bool     // all of the text is UTF-8
-	xacro []string // prefixes of its elements
-	robot Robot
+	file     string
+	scan     *scanner
+	encoding string   // that the text declares
+	xacro    []string // prefixes of its elements
+	robot    Robot
 }
 
 func (p *reader) refuse(line int, element, format string, args ...any) error {
@@ -172,20 +176,17 @@ func (p *reader) readRobot(e tag) (err error) {
 	})
 }
 
-// text returns a name as UTF-8. A text that is UTF-8 is taken as such whatever it
-// declares, as its writer's tools did; in another one each byte is a character if it
-// declares ISO 8859-1 or a relative of that.
+// text returns a name, which must be UTF-8.
 func (p *reader) text(s, in string, line int) (string, error) {
-	if p.utf8 {
+	switch {
+	case utf8.ValidString(s):
 		return s, nil
+	case !isKnown(p.encoding):
+		return "", p.refuse(line, in, "%q is not UTF-8, and the encoding %s, which the file declares, is not known; convert it to UTF-8, as iconv -f %[2]s -t UTF-8 does, and declare that", s, p.encoding)
+	case p.encoding != "":
+		return "", p.refuse(line, in, "%q is not UTF-8, nor what the file declares, %s; declare the encoding that it is in, or convert it to UTF-8", s, p.encoding)
 	}
-	if p.scan.latin1() {
-		return fromLatin1(s), nil
-	}
-	if !utf8.ValidString(s) {
-		return "", p.refuse(line, in, "%q is not UTF-8; declare the encoding, as in <?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>", s)
-	}
-	return s, nil
+	return "", p.refuse(line, in, "%q is not UTF-8; declare the encoding, as in <?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>, or convert it to UTF-8", s)
 }
 
 // name returns an attribute that names something; it is empty if there is none.

@@ -2,11 +2,13 @@ package urdf
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -71,7 +73,6 @@ func TestReadAcceptsWhatROSAccepts(t *testing.T) {
 		"no version":              {`<?xml encoding="utf-8"?>` + plain, ""},
 		"ISO-8859-1":              {`<?xml version="1.0" encoding="ISO-8859-1"?>` + "<!-- gr\xfcn -->" + plain, ""},
 		"us-ascii":                {`<?xml version="1.0" encoding="us-ascii"?>` + plain, ""},
-		"an unknown encoding":     {`<?xml version="1.0" encoding="klingon"?>` + plain, ""},
 		"Latin-1, undeclared":     {"<!-- gr\xfcn -->" + plain, ""},
 		"byte order mark":         {"\ufeff" + plain, ""},
 		"blank lines first":       {"\n\n<?xml version='1.0'?>" + plain, ""},
@@ -119,9 +120,71 @@ func TestNamesInOtherEncodings(t *testing.T) {
 		"Latin-1":                   "<?xml version='1.0' encoding='ISO-8859-1'?><robot name='r'><link name='gr\xfcn'/></robot>",
 		"UTF-8, declared otherwise": "<?xml version='1.0' encoding='ISO-8859-1'?><robot name='r'><link name='grün'/></robot>",
 		"reference":                 "<robot name='r'><link name='gr&#xfc;n'/></robot>",
+		"reference in Latin-1":      "<?xml version='1.0' encoding='ISO-8859-1'?><!-- \xfc --><robot name='r'><link name='gr&#xfc;n'/></robot>",
+		"UTF-16, declared so":       wide("<?xml version='1.0' encoding='UTF-16'?><robot name='r'><link name='grün'/></robot>", true, 2, binary.LittleEndian),
+		"UTF-16BE":                  wide("<?xml version='1.0' encoding='utf-16be'?><robot name='r'><link name='grün'/></robot>", true, 2, binary.BigEndian),
+		"UTF-16, no mark":           wide("<robot name='r'><link name='grün'/></robot>", false, 2, binary.LittleEndian),
+		"UTF-16BE, no mark":         wide("\n <robot name='r'><link name='grün'/></robot>", false, 2, binary.BigEndian),
+		"UTF-32":                    wide("<robot name='r'><link name='grün'/></robot>", true, 4, binary.LittleEndian),
+		"UTF-32BE, no mark":         wide("<robot name='r'><link name='grün'/></robot>", false, 4, binary.BigEndian),
 	} {
 		r, err := Read(strings.NewReader(text), "f")
-		if err != nil || r.Root != "grün" {
+		if err != nil || r.Root != "grün" || len(r.Doubts) > 0 {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+		if r, err := Read(strings.NewReader(UTF8([]byte(text))), "f"); err != nil || r.Root != "grün" || len(r.Doubts) > 0 {
+			t.Errorf("%s, as UTF-8: %+v, %v", name, r, err)
+		}
+	}
+	for encoding, c := range map[string][2]string{"ISO-8859-15": {"\xa4\xfc", "€ü"}, "windows-1252": {"\x80\x9f\xfc", "€Ÿü"}} {
+		r, err := Read(strings.NewReader("<?xml version='1.0' encoding='"+encoding+"'?><robot name='r'><link name='"+c[0]+"'/></robot>"), "f")
+		if err != nil || r.Root != c[1] {
+			t.Errorf("%s: %+v, %v", encoding, r, err)
+		}
+	}
+}
+
+// wide returns a text in UTF-16 or UTF-32, of so many bytes per unit, with the mark of the
+// order of bytes.
+func wide(text string, mark bool, bytes int, order binary.ByteOrder) string {
+	if mark {
+		text = "\ufeff" + text
+	}
+	var out []byte
+	if bytes == 4 {
+		for _, r := range text {
+			out = append(out, 0, 0, 0, 0)
+			order.PutUint32(out[len(out)-4:], uint32(r))
+		}
+		return string(out)
+	}
+	for _, u := range utf16.Encode([]rune(text)) {
+		out = append(out, 0, 0)
+		order.PutUint16(out[len(out)-2:], u)
+	}
+	return string(out)
+}
+
+// An encoding that is not known is named: where it matters the text is refused, else it is
+// doubtful.
+func TestUnknownEncodings(t *testing.T) {
+	for name, c := range map[string]struct{ text, refused, doubt string }{
+		"KOI8-R":             {"<?xml version='1.0' encoding='KOI8-R'?><robot name='r'><link name='\xd2\xd5'/></robot>", "the encoding KOI8-R, which the file declares, is not known; convert it to UTF-8", ""},
+		"ISO-8859-13":        {"<?xml version='1.0' encoding='ISO-8859-13'?><robot name='r'><link name='\xe0'/></robot>", "the encoding ISO-8859-13", ""},
+		"none":               {"<robot name='r'><link name='\xfc'/></robot>", "declare the encoding", ""},
+		"UTF-8, and is not":  {"<?xml version='1.0' encoding='UTF-8'?><robot name='r'><link name='\xfc'/></robot>", "nor what the file declares, UTF-8", ""},
+		"UTF-16, and is not": {"<?xml version='1.0' encoding='UTF-16'?><robot name='r'><link name='\xfc'/></robot>", "nor what the file declares, UTF-16", ""},
+		"UTF-16, cut off":    {wide("<robot name='r'><link name='a'/></robot>", true, 2, binary.LittleEndian) + "x", "text without an XML element after it", ""},
+		"all ASCII":          {"<?xml version='1.0' encoding='klingon'?><robot name='r'><link name='a'/></robot>", "", `f:1: <?xml encoding>: the encoding "klingon" is not known; the text is read as UTF-8`},
+		"in a remark":        {"<?xml version='1.0' encoding='KOI8-R'?><!-- \xd2 --><robot name='r'><link name='a'/></robot>", "", "KOI8-R"},
+	} {
+		r, err := Read(strings.NewReader(c.text), "f")
+		switch {
+		case c.refused != "":
+			if err == nil || !strings.Contains(err.Error(), c.refused) || !isBeyondROS(err) && name != "UTF-16, cut off" {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil || len(r.Doubts) != 1 || !strings.Contains(r.Doubts[0].Error(), c.doubt):
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}

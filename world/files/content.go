@@ -3,7 +3,11 @@ package files
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/world"
@@ -40,9 +44,9 @@ type Item struct {
 	said []string // members of its description; nil is all
 }
 
-// complete has what the file does not say of an item stay as it is in a world. The error is
+// complete has what the file does not say of an item stay as its provider has stated it. The error is
 // Conflict if it would have another parent and its place would be lost.
-func (it *Item) complete(f *world.Forest) error {
+func (it *Item) complete(f *world.Forest, provider, robot string) error {
 	old, err := f.Get(it.Name)
 	if err != nil {
 		if it.Structure == nil {
@@ -50,8 +54,9 @@ func (it *Item) complete(f *world.Forest) error {
 		}
 		return nil
 	}
-	if it.Description != nil && it.said != nil && old.Description != nil {
-		d := *old.Description
+	own, _ := world.Own(f, it.Name, provider, robot)
+	if it.Description != nil && it.said != nil && own.Description != nil {
+		d := *own.Description
 		d.Time = 0
 		for _, member := range it.said {
 			members[member](&d, it.Description)
@@ -66,7 +71,11 @@ func (it *Item) complete(f *world.Forest) error {
 		parent = old.Structure.Parent
 	}
 	switch {
-	case it.Structure.Parent == parent:
+	case it.Structure.Parent == parent: // what others say already, the provider's own pose may be in another one
+		if p, s := own.Placement, own.Structure; p != nil && p.Frame == "" && s != nil && s.Parent != parent {
+			q := *p
+			q.Frame, it.Placement = s.Parent, &q
+		}
 	case it.Structure.Parent != "":
 		return engram.Errorf(engram.Conflict, it.Name, "it has a place already, in %q; say what its pose in %q is, or move it there first",
 			cmp.Or(old.Placement.Frame, parent), it.Structure.Parent)
@@ -140,10 +149,35 @@ func (p problems) err() error {
 	if len(p) == 0 {
 		return nil
 	}
+	told := map[string]bool{}
+	p = slices.DeleteFunc(slices.Clone(p), func(err error) bool {
+		again := told[err.Error()]
+		told[err.Error()] = true
+		return again
+	})
+	slices.SortStableFunc(p, func(a, b error) int { // by file, then line, where these are known
+		fileA, lineA := placeOf(a)
+		fileB, lineB := placeOf(b)
+		return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(lineA, lineB))
+	})
 	if len(p) > MaxProblems {
 		p = append(p[:MaxProblems:MaxProblems], engram.Errorf(engram.Invalid, "", "%d more errors", len(p)-MaxProblems))
 	}
 	return joined(p)
+}
+
+// placeOf returns the file and the line that an error is about, which begin it; 0 if it has no line.
+func placeOf(err error) (file string, line int) {
+	e, is := errors.AsType[*engram.Error](err)
+	if !is {
+		return "", 0
+	}
+	i := strings.LastIndexByte(e.Thing, ':')
+	if i < 0 {
+		return e.Thing, 0
+	}
+	line, _ = strconv.Atoi(e.Thing[i+1:])
+	return e.Thing[:i], line
 }
 
 // joined are several errors, a line each; the code is that of the first.
@@ -189,6 +223,7 @@ func (c *Content) Add(o *Content) {
 // not count of what it says is in the notes.
 func (c *Content) Check(f *world.Forest, provider string) error {
 	var p problems
+	c.checkEach(&p)
 	at := map[string]string{}
 	var items []world.NamedItem
 	for i := range c.Items {
@@ -198,10 +233,8 @@ func (c *Content) Check(f *world.Forest, provider string) error {
 			continue
 		}
 		at[it.Name] = it.At
-		if err := it.Check(it.Name); err != nil {
-			p.add(it.At, err)
-		} else {
-			p.add(it.At, it.complete(f))
+		if it.Check(it.Name) == nil {
+			p.add(it.At, it.complete(f, provider, c.Robot))
 		}
 		c.leavePlace(it, f, provider)
 		c.noteKinds(it, f)
@@ -239,7 +272,40 @@ func (c *Content) leavePlace(it *Item, f *world.Forest, provider string) {
 // noteKinds tells that an item becomes something else, such as a robot a place.
 func (c *Content) noteKinds(it *Item, f *world.Forest) {
 	if old, err := f.Get(it.Name); err == nil && world.Unlike(old.Description, it.Description) {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s: %s was of the kinds %q, and is %q now; if these are two things, give one another name", it.At, it.Name, old.Description.Kinds, it.Description.Kinds))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s: %s was of the kind %s, and is %s now; if these are two things, give one another name",
+			it.At, it.Name, strings.Join(old.Description.Kinds, ", "), strings.Join(it.Description.Kinds, ", ")))
+	}
+}
+
+// checkEach finds what is wrong with each thing by itself. Of what there are problems already but items no more is told: it was
+// not read as it is meant.
+func (c *Content) checkEach(p *problems) {
+	read := map[string]bool{}
+	for _, err := range *p {
+		file, line := placeOf(err)
+		read[fmt.Sprintf("%s:%d", file, line)] = true
+	}
+	add := func(at string, wrong error) {
+		if !read[at] {
+			p.add(at, wrong)
+		}
+	}
+	for i := range c.Items {
+		for _, err := range c.Items[i].Checks(c.Items[i].Name) {
+			p.add(c.Items[i].At, err)
+		}
+	}
+	for i := range c.Joints {
+		add(c.Joints[i].At, c.Joints[i].Check(c.Joints[i].Name))
+	}
+	for i := range c.States {
+		add(c.States[i].At, engram.CheckName(c.States[i].Name))
+	}
+	for i := range c.Maps {
+		add(c.Maps[i].At, c.Maps[i].Check(c.Maps[i].Name))
+	}
+	for i := range c.Components {
+		add(c.Components[i].At, c.Components[i].Check(c.Components[i].Name))
 	}
 }
 
@@ -255,7 +321,6 @@ func (c *Content) checkRest(f *world.Forest, p *problems, items map[string]strin
 	for i := range c.Joints {
 		j := &c.Joints[i]
 		once(j.At, "articulation", j.Name, joints)
-		p.add(j.At, j.Check(j.Name))
 		for _, name := range []string{j.Base, j.Moved} {
 			if !has(name) {
 				c.Notes = append(c.Notes, fmt.Sprintf("%s: the articulation %s names %s, which is no item yet", j.At, j.Name, name))
@@ -267,12 +332,10 @@ func (c *Content) checkRest(f *world.Forest, p *problems, items map[string]strin
 		if !has(s.Item) {
 			p.add(s.At, engram.Errorf(engram.NotFound, s.Item, "there is no such item to be %s", s.Name))
 		}
-		p.add(s.At, engram.CheckName(s.Name))
 	}
 	for i := range c.Maps {
 		m := &c.Maps[i]
 		once(m.At, "map", m.Name, maps)
-		p.add(m.At, m.Check(m.Name))
 		for _, name := range m.Describes {
 			if !has(name) {
 				c.Notes = append(c.Notes, fmt.Sprintf("%s: the map %s describes %s, which is no item yet", m.At, m.Name, name))
@@ -280,9 +343,7 @@ func (c *Content) checkRest(f *world.Forest, p *problems, items map[string]strin
 		}
 	}
 	for i := range c.Components {
-		x := &c.Components[i]
-		once(x.At, "component", x.Name, components)
-		p.add(x.At, x.Check(x.Name))
+		once(c.Components[i].At, "component", c.Components[i].Name, components)
 	}
 }
 

@@ -70,7 +70,7 @@ func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) 
 	if o := f.get("origin"); o != nil {
 		if v := f.numbers(o, "origin", 3); v != nil {
 			if copy(g.Origin[:], v); v[0]+v[1]+v[2]-(v[0]+v[1]+v[2]) != 0 {
-				f.fail(o, "the origin %v is not finite", v)
+				f.fail(o, "the origin is not finite")
 			}
 		}
 	}

@@ -335,7 +335,7 @@ func TestNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"- name: rover\n  kinds: [map]\n":         `f.yaml:1: rover was of the kinds ["robot"], and is ["map"] now; if these are two things, give one another name`,
+		"- name: rover\n  kinds: [map]\n":         `f.yaml:1: rover was of the kind robot, and is map now; if these are two things, give one another name`,
 		"- name: rover\n  kinds: [robot, map]\n":  "",
 		"- name: rover\n  kinds: [vehicle]\n":     "",
 		"- name: fridge\n  kinds: null\n":         "",
@@ -526,7 +526,7 @@ func TestRefused(t *testing.T) {
 		"map":               {"- name: b\n  maps: [{name: m, kind: picture}]\n", `it is one of occupancy grid, semantic`, engram.Invalid},
 		"resolution":        {"- name: b\n  maps: [{name: m, resolution: -1}]\n", `resolution is -1 m`, engram.Invalid},
 		"far away":          {"- name: b\n  pose: [2e12, 0, 0]\n", `f.yaml:1: b: it is 2e+12 m away from the frame that its pose is in`, engram.OutOfRange},
-		"empty kind":        {"- name: b\n  kinds: [object, \"\"]\n", `f.yaml:1: b: one of its kinds ["object" ""] or spoken names [] is empty`, engram.Invalid},
+		"empty kind":        {"- name: b\n  kinds: [object, \"\"]\n", `f.yaml:1: b: one of its kinds or spoken names is empty`, engram.Invalid},
 		"component":         {"components: [{kind: camera, colour: red}]\n", `f.yaml:1: component: unknown member "colour"`, engram.Invalid},
 		"named component":   {"components: [{name: eye, kind: camera, running: 5}]\n", `f.yaml:1: component "eye": running is 5`, engram.Invalid},
 		"joint of nothing":  {"articulations: [{kind: revolute, base: a}]\n", `f.yaml:1: articulation: it has no name`, engram.Invalid},
@@ -540,6 +540,23 @@ func TestRefused(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.code) {
 			t.Errorf("%s: %v (%v), not %q (%v)", name, err, engram.CodeOf(err), c.want, c.code)
+		}
+	}
+}
+
+// All that is wrong with a file is told at once, in the order of its lines: what cannot be read, and what cannot be.
+func TestAllErrorsAtOnce(t *testing.T) {
+	_, err := Read([]byte("- name: cup\n  kinds: [\"\"]\n  parent: cup\n  pose: [2e12, 0, 0]\n  frame: cup\n  box: [-1, 0, 1]\n  shape: {kind: box, size: [-1, 0, 1]}\n"+
+		"  colour: red\n  covariance: [1]\n- name: a\n  articulations: [{base: a, kind: revolute, axis: [0, 0, 1]}]\n- name: b\n  label: [1]\n"), "f.yaml")
+	want := []string{
+		"f.yaml:1: cup: its parent is itself", "f.yaml:1: cup: its pose is in its own frame", "f.yaml:1: cup: it is 2e+12 m away", "f.yaml:1: cup: one of its kinds",
+		"f.yaml:1: cup: its box has the size -1,0,1 m", "f.yaml:1: cup: its shape has the size -1,0,1;", `f.yaml:8: item "cup": unknown member "colour"`,
+		`f.yaml:9: item "cup": covariance`, `f.yaml:11: a: it joins "a" to itself`, `f.yaml:13: item "b": label`,
+	}
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	for i, line := range lines {
+		if len(lines) != len(want) || !strings.HasPrefix(line, want[i]) {
+			t.Fatalf("%s", strings.Join(lines, "\n"))
 		}
 	}
 }

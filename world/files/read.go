@@ -36,8 +36,9 @@ func Read(b []byte, file string) (*Content, error) {
 	for _, it := range r.list(list, "items") {
 		r.item(it, "")
 	}
-	if err := r.problems.err(); err != nil {
-		return nil, err
+	if len(r.problems) > 0 { // with what is wrong with values that could be read
+		r.c.checkEach(&r.problems)
+		return nil, r.problems.err()
 	}
 	return r.c, nil
 }
@@ -100,8 +101,9 @@ func (r *reader) item(n *node, parent string) {
 		f.m.at["spoken_names"] = called
 	}
 	it := Item{At: r.at(n.line), NamedItem: world.NamedItem{Name: name}}
-	if err := engram.CheckName(name); err != nil {
-		r.fail(n.line, of, "%w", err)
+	wrong := engram.CheckName(name)
+	if wrong != nil {
+		r.fail(n.line, of, "%w", wrong)
 	}
 	it.Structure = r.structure(f, parent)
 	it.Placement = r.placement(f)
@@ -111,7 +113,9 @@ func (r *reader) item(n *node, parent string) {
 			it.said = append(it.said, member)
 		}
 	}
-	r.c.Items = append(r.c.Items, it)
+	if wrong == nil {
+		r.c.Items = append(r.c.Items, it)
+	}
 	r.parts(f, &it)
 	for _, child := range r.list(f.m.at["children"], of+", children") {
 		r.item(child, name)
@@ -394,7 +398,7 @@ func (r *reader) axis(f *fields, a *world.Articulation) {
 		f.fail(f.n, "a prismatic joint needs a direction")
 	case !ok:
 	case !(v.Norm() > 1e-9) || v.Norm() > 1e150:
-		f.fail(f.get(key), "the %s %v gives no direction", key, v)
+		f.fail(f.get(key), "the %s %g,%g,%g gives no direction", key, v.X, v.Y, v.Z)
 	case a.Kind == world.Revolute:
 		a.SetAxis(v)
 	case a.Kind == world.Prismatic:
