@@ -2,6 +2,7 @@ package memories
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,7 @@ func World() server.Memory {
 	}
 }
 
-// views refuses what sensors cannot have: of what no world could make anything nobody would be told.
+// views refuses looks, components and joints that there cannot be: of what no world could make anything nobody would be told.
 type views struct {
 	codec atomic.Pointer[func() (*world.Codec, error)]
 }
@@ -56,10 +57,10 @@ func (v *views) start(_ context.Context, svc engram.Service) error {
 }
 
 // committed is the Commit hook of the memory World. It refuses an observation with a pose or a field of view that there cannot
-// be, and such a field of view of a component.
+// be, such a field of view of a component, and such a joint.
 func (v *views) committed(_ context.Context, u *engram.EntityUpdate) error {
 	codec, segment := v.codec.Load(), u.Entity.CoreSegment()
-	if codec == nil || segment != "Observation" && segment != "Component" {
+	if codec == nil || segment != "Observation" && segment != "Component" && segment != "Articulation" {
 		return nil
 	}
 	c, err := (*codec)()
@@ -69,12 +70,20 @@ func (v *views) committed(_ context.Context, u *engram.EntityUpdate) error {
 	for i := range u.Instances {
 		one := &engram.Snapshot{Time: u.Time, Instances: u.Instances[i : i+1]}
 		var wrong error
-		if segment == "Observation" {
-			if l, err := c.Look(u.Entity, one); err == nil { // what is no message, the memory says best
+		switch segment { // what is no message, the memory says best
+		case "Observation":
+			if l, err := c.Look(u.Entity, one); err == nil {
 				wrong = l.Check()
 			}
-		} else if s, err := c.Component(u.Entity, one); err == nil && s.Component.View != nil && s.Component.Kind != "" {
-			wrong = s.Component.Check(s.Name)
+		case "Component":
+			if s, err := c.Component(u.Entity, one); err == nil && s.Component.View != nil && s.Component.Kind != "" {
+				wrong = s.Component.Check(s.Name)
+			}
+		case "Articulation":
+			_, err := c.Joint(u.Entity, one)
+			if none, ok := errors.AsType[*engram.Error](errors.Unwrap(err)); ok && none.Code == engram.Invalid {
+				wrong = none
+			}
 		}
 		if wrong != nil {
 			return wrong

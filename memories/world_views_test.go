@@ -54,3 +54,37 @@ func TestViewsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A joint that there cannot be is refused where it is committed; one that is withdrawn, and a value alone, are not.
+func TestJointsAreRefused(t *testing.T) {
+	svc := serving.New(t, World())
+	typ, _ := Type("engram.world.Articulation")
+	posed := func(w float64) map[string]any {
+		return map[string]any{"position": map[string]any{}, "orientation": map[string]any{"w": w}}
+	}
+	for name, c := range map[string]struct {
+		value map[string]any
+		want  string
+	}{
+		"right":          {map[string]any{"base": "kitchen", "moved": "lid", "kind": "Revolute", "pose": posed(1)}, ""},
+		"length zero":    {map[string]any{"base": "kitchen", "moved": "lid", "kind": "Revolute", "pose": posed(0)}, "quaternion"},
+		"to itself":      {map[string]any{"base": "lid", "moved": "lid", "kind": "Revolute", "pose": posed(1)}, "itself"},
+		"a value":        {map[string]any{"value": 0.5}, ""},
+		"a value of NaN": {map[string]any{"value": math.NaN()}, "its value is NaN"},
+		"withdrawn":      {map[string]any{}, ""},
+	} {
+		b, err := typ.Encode(c.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := svc.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
+			Entity: engram.MustID("World/Articulation/rover/hinge"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r[0].Err; c.want == "" && got != nil || c.want != "" && (engram.CodeOf(got) != engram.Invalid || !strings.Contains(got.Error(), c.want)) {
+			t.Errorf("%s: %v, not %q", name, got, c.want)
+		}
+	}
+}

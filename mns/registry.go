@@ -68,6 +68,8 @@ type Entry struct {
 	// Server is the registering server, "" if none is known: then there are copies.
 	Server string
 	Robot  string // whose memory it is, "" if the robot has no name
+	// Epoch tells one run of another robot's server from the next; 0 if that is not known.
+	Epoch  uint64
 	Copies []Copy // sorted by robot and server
 	// SuspectedSince is when the server was last heard, by the clock of the name system,
 	// if it is suspected to be down; 0 if it is not, or nobody listens for it. Of a memory

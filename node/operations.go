@@ -253,7 +253,7 @@ func (n *Node) peers(ctx context.Context) ([]clock.Peer, error) {
 	var peers []clock.Peer
 	for _, e := range entries {
 		if e.Server != n.options.Server {
-			peers = append(peers, clock.Peer{Server: e.Server, Robot: e.Robot, Addresses: e.Addresses})
+			peers = append(peers, clock.Peer{Server: e.Server, Robot: e.Robot, Epoch: e.Epoch, Addresses: e.Addresses})
 		}
 	}
 	return peers, nil

@@ -294,7 +294,7 @@ func PlacesItself(f *Forest, it NamedItem, provider, robot string) bool {
 		return false
 	}
 	n := f.any(it.Name)
-	return it.Is(KindRobot) || n != nil && slices.Contains(kindsOf(f.rules.living(n.said)), KindRobot)
+	return it.Is(KindRobot) || n != nil && slices.Contains(kindsOf(f.rules.living(unremoved(n.said, provider, robot))), KindRobot)
 }
 
 // checkPlace returns a Conflict error for the place of a robot that the provider has no say in.

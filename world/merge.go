@@ -228,6 +228,19 @@ func (r *Rules) living(statements []*Statement) []*Statement {
 	return live
 }
 
+// unremoved returns the statements as they are once a provider says more of the item: that takes back its removal of it.
+func unremoved(statements []*Statement, provider, robot string) []*Statement {
+	statements = slices.Clone(statements)
+	for i, s := range statements {
+		if s.Provider == provider && (s.Robot == "" || s.Robot == robot) && s.Item.Removed != nil {
+			again := *s
+			again.Item.Removed = nil
+			statements[i] = &again
+		}
+	}
+	return statements
+}
+
 // removals returns the stamps by which an item was removed. What was said before of its states and of the joints that
 // move it does not count either.
 func (r *Rules) removals(statements []*Statement) (removed []stamp) {

@@ -536,6 +536,29 @@ func TestPlaceOfAnotherRobot(t *testing.T) {
 	})
 }
 
+// Who removed a robot, as an operator does over its head, has no say in its place: to state that takes the removal back.
+func TestPlaceOfARobotThatWasRemoved(t *testing.T) {
+	svc := newServer(t)
+	operator, err := world.Over(t.Context(), svc, "plan", world.DefaultRules(), world.FromSource(world.Operator))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer operator.Close()
+	plan, tug := kit{t, operator, testkit.Context(t)}, kit{t, over(t, svc, "tug"), testkit.Context(t)}
+	plan.kitchen()
+	plan.see(tug.put(item("tug", "kitchen", 1, world.KindRobot)), nil) // by prior knowledge
+	if f := plan.see(plan.Remove(plan.ctx, "tug", "gone", world.OrphanChildren)); f.Has("tug") {
+		t.Fatal("the robot's own statement counts")
+	}
+	place := item("tug", "kitchen", 9)
+	place.Description = nil
+	all, mark, err := plan.Update(plan.ctx, place)
+	if err != nil || len(all) != 1 || mark != (world.Mark{}) {
+		t.Fatal(all, mark, err)
+	}
+	plan.code("its place", all[0].Err, engram.Conflict)
+}
+
 // A robot whose parent is removed waits for it, since nobody else can give it another one; other children have none.
 func TestRobotWaitsForItsParent(t *testing.T) {
 	svc := newServer(t)

@@ -334,7 +334,7 @@ func (f *others) tableLocked() *mns.Table {
 				f.problemLocked("claim "+name, "%s is claimed by two servers, %q and %q; if two robots are called %s, give them different names with --robot", name, held.Server, p.Server, p.Robot)
 				continue
 			}
-			t.Host(mns.Entry{Memory: name, Robot: p.Robot, Server: p.Server, Addresses: p.Addresses, SuspectedSince: suspected[p]})
+			t.Host(mns.Entry{Memory: name, Robot: p.Robot, Server: p.Server, Epoch: p.Epoch, Addresses: p.Addresses, SuspectedSince: suspected[p]})
 		}
 		held := map[string]mns.Copy{}
 		for _, m := range p.Copies {

@@ -185,12 +185,14 @@ func TestWhoComesIsAskedSoon(t *testing.T) {
 			{"first", 1500 * time.Millisecond, map[string]int{"first": 1}},
 			{"second", 2 * time.Second, map[string]int{"first": 1, "second": 1}},
 			{"third", 2 * time.Second, map[string]int{"first": 1, "second": 1, "third": 1}},
-			{"", 24 * time.Second, map[string]int{"first": 1, "second": 1, "third": 1}},
-			{"", 5 * time.Second, map[string]int{"first": 2, "second": 2, "third": 2}},
+			{"second", 2 * time.Second, map[string]int{"first": 1, "second": 2, "third": 1}}, // after a restart
+			{"", 22 * time.Second, map[string]int{"first": 1, "second": 2, "third": 1}},
+			{"", 5 * time.Second, map[string]int{"first": 2, "second": 3, "third": 2}},
 		} {
 			if at.comes != "" {
 				mu.Lock()
-				peers = append(peers, clock.Peer{Server: at.comes})
+				peers = slices.DeleteFunc(peers, func(p clock.Peer) bool { return p.Server == at.comes })
+				peers = append(peers, clock.Peer{Server: at.comes, Epoch: uint64(len(asked))})
 				mu.Unlock()
 			}
 			time.Sleep(at.within)
@@ -199,6 +201,46 @@ func TestWhoComesIsAskedSoon(t *testing.T) {
 				t.Errorf("after %v: %v, want %v", at.within, asked, at.want)
 			}
 			mu.Unlock()
+		}
+	})
+}
+
+// What was measured of a server's clock is not believed of the next run of the server.
+func TestClockAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		epoch, clocks, down := uint64(1), map[uint64]engram.Time{1: 25e9, 2: 0}, false
+		w := clock.Begin(clock.WatchOptions{
+			Every: 30 * time.Second, Now: func() engram.Time { return 1e18 },
+			Peers: func(context.Context) ([]clock.Peer, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return []clock.Peer{{Server: "robot2", Epoch: epoch}}, nil
+			},
+			Connect: func(_ context.Context, p clock.Peer) (clock.Ask, func(), error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if down {
+					return nil, nil, engram.Errorf(engram.Unavailable, p.Server, "it is not up yet")
+				}
+				at := 1e18 + clocks[p.Epoch]
+				return func(context.Context) (a, b engram.Time, err error) { return at, at, nil }, func() {}, nil
+			},
+		})
+		defer w.Close()
+		for _, step := range []struct {
+			epoch  uint64
+			down   bool
+			within time.Duration
+			want   time.Duration
+		}{{1, false, 2 * time.Second, 25 * time.Second}, {2, true, 2 * time.Second, 25 * time.Second}, {2, false, 3 * time.Second, 0}} {
+			mu.Lock()
+			epoch, down = step.epoch, step.down
+			mu.Unlock()
+			time.Sleep(step.within)
+			if all := w.Skews(); len(all) != 1 || all[0].Offset != step.want {
+				t.Errorf("in run %d: %+v, want %v", step.epoch, all, step.want)
+			}
 		}
 	})
 }

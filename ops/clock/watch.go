@@ -16,6 +16,7 @@ import (
 type Peer struct {
 	Server    string
 	Robot     string // whose server it is; "" for none
+	Epoch     uint64 // tells one run of the server from the next, whose clock may be another; 0 if that is not known
 	Addresses []string
 }
 
@@ -66,6 +67,7 @@ type Watch struct {
 
 type peer struct {
 	robot  string
+	epoch  uint64
 	filter Filter
 	err    error
 	warned bool
@@ -115,7 +117,7 @@ func (w *Watch) run(ctx context.Context) {
 // Round asks some of the peers, the others in later rounds.
 func (w *Watch) Round(ctx context.Context) { w.round(ctx, false) }
 
-// round is Round, or asks only peers that were never measured, of these those first that were never
+// round is Round, or asks only peers that were never measured since they began, of these those first that were never
 // asked: what they say is not put in order before their clocks are known.
 func (w *Watch) round(ctx context.Context, fresh bool) {
 	call, cancel := context.WithTimeout(ctx, patience)
@@ -172,8 +174,8 @@ func (w *Watch) ask(ctx context.Context, p Peer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	known := w.mu.peers[p.Server]
-	if known == nil {
-		known = &peer{}
+	if known == nil || known.epoch != p.Epoch && err == nil {
+		known = &peer{epoch: p.Epoch}
 		w.mu.peers[p.Server] = known
 	}
 	known.robot, known.err = p.Robot, err
@@ -192,7 +194,7 @@ func (w *Watch) ask(ctx context.Context, p Peer) {
 	known.warned = far
 }
 
-// knows reports whether a peer was measured, or is not to be asked again yet.
+// knows reports whether a peer was measured since it began, or is not to be asked again yet.
 func (w *Watch) knows(p Peer) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +203,7 @@ func (w *Watch) knows(p Peer) bool {
 		return false
 	}
 	_, measured := known.filter.Best()
-	return measured || time.Now().Before(known.next)
+	return measured && known.epoch == p.Epoch || time.Now().Before(known.next)
 }
 
 // due returns from when on a peer is to be asked that was never measured.
