@@ -124,7 +124,7 @@ func (p *poses) start(ctx context.Context, svc engram.Service) error {
 	ranks := rebuildRanks(items)
 	slices.SortStableFunc(items, func(a, b engram.Item) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
 	for i := range items {
-		p.replay(ctx, &items[i])
+		p.restore(ctx, &items[i])
 	}
 	p.svc.Store(&svc)
 	return p.startWorld(ctx, svc)
@@ -179,11 +179,24 @@ func (p *poses) follow() {
 
 var localizations, proprioceptions = engram.MustID("RobotState/Localization"), engram.MustID("RobotState/Proprioception")
 
+// restore follows the stamps of a snapshot that was committed in an earlier life of the server, and replays it.
+func (p *poses) restore(ctx context.Context, it *engram.Item) {
+	segment := it.ID.CoreSegment()
+	if (segment == "Proprioception" || segment == "Localization" && moves(it.Snapshot)) && !isRecorded(it.Snapshot) {
+		p.mu.Lock()
+		p.followLocked(ctx, it.ID.Truncate(engram.LevelEntity), it.Snapshot)
+		p.mu.Unlock()
+	}
+	p.replay(ctx, it)
+}
+
 // replay brings a snapshot that the memory holds into the store.
 func (p *poses) replay(ctx context.Context, it *engram.Item) {
 	switch it.ID.CoreSegment() {
 	case "Localization":
-		p.replayLocalization(it)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.replayLocked(it.ID.Truncate(engram.LevelEntity), it.Snapshot)
 	case "Revision":
 		p.replayRevision(it)
 	case "Acquisition":
@@ -207,7 +220,7 @@ func (p *poses) stored(ctx context.Context, u engram.Update) {
 	if u.ID.CoreSegment() == "Proprioception" {
 		p.follow()
 		p.mu.Lock()
-		p.clocks.follow(ctx, u.ID.Truncate(engram.LevelEntity), u.Snapshot.Time, u.Snapshot.Arrived)
+		p.followLocked(ctx, u.ID.Truncate(engram.LevelEntity), u.Snapshot)
 		p.mu.Unlock()
 	}
 	p.take(ctx, u.ID, u.Snapshot)

@@ -52,10 +52,15 @@ func (p *poses) writeLocalization(ctx context.Context, u engram.EntityUpdate, pu
 	if err := put(u); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(plans, func(plan placement) bool { return plan.static }) { // what rests is said at any time
-		p.clocks.follow(ctx, u.Entity, u.Time, engram.Now())
-	}
 	p.follow()
+	if slices.ContainsFunc(plans, func(plan placement) bool { return !plan.static }) { // what rests is said at any time
+		snap := &engram.Snapshot{Time: u.Time, Arrived: engram.Now(), Instances: u.Instances}
+		if p.followLocked(ctx, u.Entity, snap) {
+			for i := range plans {
+				plans[i] = p.replanLocked(u.Entity, u.Time, u.Instances[i].Payload.Bytes)
+			}
+		}
+	}
 	for i := range plans {
 		if note := p.placeLocked(u.Entity, u.Time, &plans[i]); note != nil {
 			server.Note(ctx, note)
@@ -64,18 +69,28 @@ func (p *poses) writeLocalization(ctx context.Context, u engram.EntityUpdate, pu
 	return nil
 }
 
-// replayLocalization does again what a localization did when it was committed.
-func (p *poses) replayLocalization(it *engram.Item) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	entity := it.ID.Truncate(engram.LevelEntity)
-	for i := range it.Snapshot.Instances {
-		plan, err := p.planLocked(entity, it.Time, it.Instances[i].Payload.Bytes)
-		if err != nil {
-			plan = placement{left: err}
+// replayLocked does again what a localization, or joint states, did when they were committed.
+func (p *poses) replayLocked(entity engram.ID, snap *engram.Snapshot) {
+	for i := range snap.Instances {
+		b := snap.Instances[i].Payload.Bytes
+		if entity.CoreSegment() == "Proprioception" {
+			if err := p.feelLocked(entity, snap.Time, b); err != nil {
+				p.service.LeaveOut(entity, snap.Time, err)
+			}
+			continue
 		}
-		_ = p.placeLocked(entity, it.Time, &plan) // there is nobody to be told
+		plan := p.replanLocked(entity, snap.Time, b)
+		_ = p.placeLocked(entity, snap.Time, &plan) // there is nobody to be told
 	}
+}
+
+// replanLocked finds out what a localization does that the memory has.
+func (p *poses) replanLocked(entity engram.ID, t engram.Time, b []byte) placement {
+	plan, err := p.planLocked(entity, t, b)
+	if err != nil {
+		return placement{left: err}
+	}
+	return plan
 }
 
 // sourceOf returns who sets the place of a localization's child. Recordings hold one

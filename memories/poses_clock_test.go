@@ -47,7 +47,7 @@ func TestClockThatGoesBackIsTold(t *testing.T) {
 			for i := range 50 {
 				at := time.Duration(1+i) * 200 * time.Millisecond
 				commit("Localization", "sim/base", at, false)
-				commit("Proprioception", "sim/arm", at, false)
+				commit("Proprioception", "simulated/arm", at, false)
 				commit("Localization", "bag/base", at, true)
 				late := time.Duration(run)*10*time.Second + at
 				commit("Localization", "late/base", late, false)
@@ -58,7 +58,7 @@ func TestClockThatGoesBackIsTold(t *testing.T) {
 				time.Sleep(200 * time.Millisecond)
 			}
 		}
-		for _, entity := range []string{"Localization/sim/base", "Proprioception/sim/arm"} {
+		for _, entity := range []string{"Localization/sim/base", "Proprioception/simulated/arm"} {
 			if got := notes[entity]; len(got) != 1 || !strings.Contains(got[0], entity) || !strings.Contains(got[0], "go back by 9.8s") {
 				t.Errorf("of %s is told %q", entity, got)
 			}
@@ -121,7 +121,7 @@ func TestClockThatGoesBackWithoutEnd(t *testing.T) {
 		began := arrived
 		for i := range engram.Time(25) {
 			arrived += second / 5
-			p.follow(t.Context(), entity, i*second/5, arrived)
+			p.follow(t.Context(), entity, &engram.Snapshot{Time: i * second / 5, Arrived: arrived})
 		}
 		c := p.courses[entity]
 		if run > 0 && (len(p.back) != 1 || p.back[0] != c || c.at < began || !strings.Contains(c.text(), "go back by 4.8s, ")) {
@@ -142,7 +142,7 @@ func TestClocksInTurnAreNotTold(t *testing.T) {
 		follow := func(behind time.Duration) {
 			for range 15 {
 				time.Sleep(200 * time.Millisecond)
-				p.clocks.follow(t.Context(), entity, engram.Now().Add(-behind), engram.Now())
+				p.clocks.follow(t.Context(), entity, &engram.Snapshot{Time: engram.Now().Add(-behind), Arrived: engram.Now()})
 			}
 		}
 		for range 10 {

@@ -87,9 +87,14 @@ func (l *localization) check(cov []float64) (err error) {
 }
 
 // isStatic reports whether a snapshot of Localization tells of something at rest.
-func isStatic(s *engram.Snapshot) bool {
+func isStatic(s *engram.Snapshot) bool { return says(s, true) }
+
+// moves reports whether a localization says of a frame where it is, not where it rests.
+func moves(s *engram.Snapshot) bool { return says(s, false) }
+
+func says(s *engram.Snapshot, static bool) bool {
 	for i := range s.Instances {
-		if l, _, err := decodeLocalization(s.Instances[i].Payload.Bytes); err == nil && l.static {
+		if l, _, err := decodeLocalization(s.Instances[i].Payload.Bytes); err == nil && l.static == static {
 			return true
 		}
 	}

@@ -79,7 +79,12 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 	}
 	items := slices.SortedFunc(r.All(), func(a, b engram.Item) int { return cmp.Compare(a.Number, b.Number) })
 	for i := range items {
-		p.replay(ctx, &items[i])
+		p.mu.Lock()
+		began := p.clocks.began(items[i].ID.Truncate(engram.LevelEntity))
+		p.mu.Unlock()
+		if items[i].Arrived >= began {
+			p.replay(ctx, &items[i])
+		}
 	}
 	return nil
 }
@@ -149,12 +154,16 @@ type jointFeed struct {
 // name says that it tells commands: beside what a robot does, recordings hold what it was
 // told to do, and what was measured counts, whichever comes first.
 func (p *poses) feel(entity engram.ID, t engram.Time, b []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.feelLocked(entity, t, b)
+}
+
+func (p *poses) feelLocked(entity engram.ID, t engram.Time, b []byte) error {
 	j, err := decodeJoints(b)
 	if err != nil || len(j.positions) == 0 {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	feed := p.jointFeedLocked(entity, j.names)
 	failed := feed.taken
 	for i, h := range feed.handles {

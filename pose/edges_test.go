@@ -435,3 +435,33 @@ func TestReparent(t *testing.T) {
 		t.Errorf("before the cup was grasped: %v %v", T, fail.Err())
 	}
 }
+
+// TestClear clears a joint that retention has pruned: values of any time are taken, by it and by what mimics it, also where an
+// acquisition holds on to what was there. A view of before does not change.
+func TestClear(t *testing.T) {
+	s := New(Config{})
+	spec := JointSpec{Name: "pan", Type: urdf.Prismatic, Origin: Identity(), Axis: Vec3{X: 1}}
+	pan := must[*JointEdge](t)(s.Joint("base", "head", spec, Keep(Retention{MaxCount: 16})))
+	spec.Name, spec.Mimic = "lid", &Mimic{Joint: "pan", Multiplier: 2}
+	lid := must[*JointEdge](t)(s.Joint("head", "lid", spec))
+	for i := range engram.Time(200) {
+		ok(t, pan.Set(i*second, float64(i), 0))
+	}
+	must[Acquisition](t)(s.Acquire("head", 190*second))
+	refused(t, pan.Set(2*second, 1, 0), engram.TooOld, "pan")
+
+	before := s.Now()
+	pan.Clear()
+	lid.Clear() // has none of its own
+	if _, _, fail := must[*Path](t)(s.Now().Path("base", "lid")).At(199 * second); fail.Code != Unset {
+		t.Errorf("after it was cleared: %v", fail.Err())
+	}
+	if T, _, fail := must[*Path](t)(before.Path("base", "lid")).At(199 * second); fail.Code != OK || T.T.X != 3*199 {
+		t.Errorf("by a view of before: %v %v", T, fail.Err())
+	}
+	ok(t, pan.Set(2*second, 1, 0))
+	ok(t, pan.Set(3*second, 2, 0))
+	if T, _, fail := s.Lookup("base", "lid", 2*second+second/2); fail.Code != OK || T.T.X != 4.5 {
+		t.Errorf("of what was set then: %v %v", T, fail.Err())
+	}
+}

@@ -92,6 +92,17 @@ func (h *history[V, X]) writeSlowLocked(t engram.Time, v *V, x *X) written {
 	return stored
 }
 
+// clear drops all samples, and forgets that there were any.
+func (h *history[V, X]) clear() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := &body[V, X]{active: make([]sample[V], minChunk)}
+	if h.closed { // it takes no writes
+		b.active = nil
+	}
+	h.publishLocked(b)
+}
+
 // replace puts v and x at the time t of a stored sample, from the revision rev on.
 // What was replaced up to the revision oldest is forgotten. It returns false if the
 // sample is gone, or is that already.

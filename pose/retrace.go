@@ -2,6 +2,7 @@ package pose
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -50,6 +51,41 @@ func (s *Store) Retrace(child string, spans []Span, opts ...Option) (*FreeEdge, 
 		return nil, err
 	}
 	return s.freeEdge(spans[len(spans)-1].Parent, child), nil
+}
+
+// maxDetached is how many of the newest calls of Detach earlier revisions still have the samples of.
+const maxDetached = 4
+
+// Detach lets go of all edges above frames, in one revision, as where the clock that stamped them began anew. Earlier revisions
+// have their samples still, but only until it has been called four times more: clocks may begin anew without end. A [View] that was made
+// before has them still.
+func Detach(s *Store, frames ...string) {
+	_ = s.change(func(d *draft) (revise bool, _ error) { // nothing is refused
+		var gone []*poseHistory
+		for _, name := range frames {
+			id, ok := d.frameID(name)
+			if !ok || !d.c.frames[id].hangs() {
+				continue
+			}
+			for _, p := range d.c.frames[id].periods {
+				if p.edge != nil && p.edge.poses != nil {
+					gone = append(gone, p.edge.poses)
+				}
+			}
+			d.set(id, newFrame(name))
+			revise = true
+		}
+		if revise {
+			s.detached = append(s.detached, gone)
+		}
+		if len(s.detached) > maxDetached {
+			for _, h := range s.detached[0] {
+				h.clear()
+			}
+			s.detached = slices.Delete(s.detached, 0, 1)
+		}
+		return revise, nil
+	})
 }
 
 // retrace puts a span above a frame.

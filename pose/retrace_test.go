@@ -72,3 +72,43 @@ func TestRetrace(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDetach lets go of two frames whose clock began anew, in one revision, of which who acquired is told: poses of any time are
+// taken. The revision before has what it had until that has happened often. A view of before does not change.
+func TestDetach(t *testing.T) {
+	s := New(Config{})
+	for _, name := range []string{"base", "cup"} {
+		edge := must[*FreeEdge](t)(s.Free("map", name, Keep(Retention{MaxCount: 16})))
+		for i := range engram.Time(200) {
+			ok(t, edge.Set(i*second, Translation(float64(i), 0, 0)))
+		}
+	}
+	rev, before := s.Revision(), s.Now()
+	acquired := must[Acquisition](t)(s.Acquire("cup", 190*second))
+	sub := must[*Subscription](t)(s.Subscribe(Changes{Target: "map", Source: "cup", OnlyAcquired: true}, rev))
+	Detach(s, "base", "cup", "unknown")
+	Detach(s, "base")
+	Detach(s)
+	if s.Revision() != rev+1 {
+		t.Errorf("revision %d after %d", s.Revision(), rev)
+	}
+	if ev := must[Event](t)(sub.Next(t.Context())); len(ev.Moved) != 1 || ev.Moved[0].ID != acquired.ID || !ev.Moved[0].Failed {
+		t.Errorf("event %+v", ev)
+	}
+	for i := range maxDetached + 1 {
+		was := must[*View](t)(s.View(AsOf(rev)))
+		if T, _, fail := must[*Path](t)(was.Path("map", "cup")).At(199 * second); (fail.Code == OK) != (i < maxDetached) {
+			t.Errorf("by the revision before, %d times later: %v %v", i, T, fail.Err())
+		}
+		edge := must[*FreeEdge](t)(s.Observe(2*second, "table", "cup"))
+		ok(t, edge.Set(2*second, Translation(1, 0, 0)))
+		ok(t, edge.Set(3*second, Translation(2, 0, 0)))
+		if T, _, fail := s.Lookup("table", "cup", 2*second+second/2); fail.Code != OK || T.T.X != 1.5 {
+			t.Errorf("of what was set then: %v %v", T, fail.Err())
+		}
+		Detach(s, "cup")
+	}
+	if T, _, fail := must[*Path](t)(before.Path("map", "cup")).At(199 * second); fail.Code != OK || T.T.X != 199 {
+		t.Errorf("by a view of before: %v %v", T, fail.Err())
+	}
+}

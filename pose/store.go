@@ -58,6 +58,8 @@ type Store struct {
 	edges    map[[2]int32]*FreeEdge // the handles, by parent and child
 	above    map[int32][]int32      // the parents in edges, by child
 	acquired acquisitions
+
+	detached [][]*poseHistory // by Detach, the newest last; guarded by mu
 }
 
 // New returns an empty store.

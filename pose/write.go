@@ -213,6 +213,15 @@ func (j *JointEdge) Set(t engram.Time, q, sigma float64) error {
 	return nil
 }
 
+// Clear lets go of the joint's values, of all revisions, as where the clock that stamped them began
+// anew: any value that comes later is taken, whatever its time. Joints that mimic it lose theirs. A [View]
+// that was made before has them still.
+func (j *JointEdge) Clear() {
+	if j.h != nil {
+		j.h.clear()
+	}
+}
+
 func checkJointValue(thing string, t engram.Time, q, sigma float64) error {
 	switch {
 	case t == engram.MaxTime:

@@ -89,7 +89,7 @@ func (s *Server) runStoredHooks(ctx context.Context, c engram.Commit, results []
 		snap, err := s.wm.AtOrBefore(ctx, r.ID.Truncate(engram.LevelEntity), t)
 		if err != nil || snap.Number != r.Number {
 			// It was superseded or evicted since.
-			snap = &engram.Snapshot{Time: t, Arrived: t, Number: r.Number, Instances: c.Updates[i].Instances}
+			snap = &engram.Snapshot{Time: t, Arrived: s.wm.Now(), Number: r.Number, Instances: c.Updates[i].Instances}
 		}
 		h.Stored(noting(ctx, &results[i].Note), engram.Update{Number: r.Number, ID: r.ID, Arrived: snap.Arrived, Snapshot: snap})
 	}

@@ -19,8 +19,12 @@ const (
 	minSpan     = 250 * time.Millisecond // what was held back comes faster
 	minShortRun = 2                      // of them where nothing returns to where the clock was: it went back again, or nothing follows
 	maxPace     = 10                     // of the stamps of these, against the log times
+	evenPace    = 4                      // times as fast as before, or as the log times, a run of the same clock goes at most
+	minSteady   = 8                      // messages in a row tell how fast a clock goes, and that it is one
+	maxBurst    = 10 * time.Second       // so long what was held back, and comes at once, may hide how fast a run goes
 	maxReturns  = 2                      // to an earlier clock that goes on: with more it is several clocks, not one that went back
-	maxLines    = 8                      // that are remembered of a stream
+	maxCounted  = 64
+	maxLines    = 8 // that are remembered of a stream
 	maxResets   = 1 << 10
 )
 
@@ -44,7 +48,10 @@ type Reset struct {
 	Top    engram.Time   // the latest stamp before
 	To     engram.Time   // the first one after it
 	Before time.Duration // how far the stamps lay after the log times before
-	run    int           // that begins with it
+	Even   bool          // the clock goes no faster than a clock does: what is told belatedly, in any order, mostly does
+	first  mark          // of the run before
+	last   mark
+	run    int // that begins with it
 }
 
 // mark is a message.
@@ -55,16 +62,33 @@ type run struct {
 	Reset        // not of the first run
 	before  *run // until it is certain
 	certain bool
-	count   int // of its messages in a row
-	first   mark
-	last    mark // of them
+	count   int  // of its messages in a row
+	from    mark // the first of them
+	to      mark // the last
 }
 
 // short reports whether messages that may be late are a run that ended early, if nothing returns to where the clock was:
 // they come at about the pace of their stamps.
 func (r *run) short() bool {
-	over := r.last.stamp.Sub(r.first.stamp)
-	return r.count >= minShortRun && over > 0 && over/maxPace <= r.last.log.Sub(r.first.log)
+	over := r.to.stamp.Sub(r.from.stamp)
+	return r.count >= minShortRun && over > 0 && over/maxPace <= r.to.log.Sub(r.from.log)
+}
+
+// pace returns how fast the stamps of a run go against the log times; 0 if that is not known.
+func (r *run) pace() float64 {
+	logs := r.to.log.Sub(r.from.log)
+	if r.count < minRun || logs <= 0 {
+		return 0
+	}
+	return float64(r.to.stamp.Sub(r.from.stamp)) / float64(logs)
+}
+
+// even reports whether a run goes like a clock. It may go slower than before, by any factor: simulations begin
+// slowly, and pause. Where stamps come in any order, or the run before is unknown, more of them in a row tell.
+func (c *Course) even(r *run) bool {
+	pace := r.pace()
+	inOrder := c.pace > 0 && (c.turns-2)*4 <= c.count // one turn is the first message, one the reset
+	return pace > 0 && pace < evenPace*min(max(c.pace, 1), maxPace) && (inOrder || r.count >= minSteady)
 }
 
 // A Course follows the stamps of one stream in the order of its messages, and finds where
@@ -81,13 +105,16 @@ type Course struct {
 	step    Reset         // the farthest within a run
 	least   time.Duration // of the others
 	rise    time.Duration // how far a stamp came nearer to its log time than the one before, up to MaxLate
+	pace    float64       // of the newest run that was even; 0 if that is not known
+	count   int           // of the newest messages
+	turns   int           // of these to another run
 }
 
 // Follow takes the next stamp, of a message that was recorded, or arrived, at log.
 func (c *Course) Follow(stamp, log engram.Time) {
 	was := c.present()
 	if was == nil {
-		c.begin(line{run: &run{certain: true}, off: stamp.Sub(log), top: stamp})
+		c.begin(line{run: &run{certain: true, Reset: Reset{Even: true}}, off: stamp.Sub(log), top: stamp})
 		c.followed(was, stamp, log)
 		return
 	}
@@ -131,7 +158,7 @@ func (c *Course) outOfOrder(log engram.Time) time.Duration {
 	switch {
 	case c.period == 0:
 		return MaxLate
-	case log.Sub(c.present().last.log) >= 2*c.period:
+	case log.Sub(c.present().to.log) >= 2*c.period:
 		return 0
 	}
 	return min(c.period/2, MaxLate)
@@ -155,9 +182,12 @@ func (c *Course) begin(l line) {
 // back takes a stamp that goes on where the stamps were before, if it does so.
 func (c *Course) back(stamp, log engram.Time) bool {
 	n := len(c.lines) - 1
-	now := c.lines[n].run
+	now, near := c.lines[n].run, c.lines[n].near(stamp, log)
 	for i := n - 1; i >= 0; i-- {
 		l := c.lines[i]
+		if near && l.run.run > now.run { // else two lines that are near take turns, and neither run becomes certain
+			continue
+		}
 		// After one wild stamp the clock may have gone on slower than the recorder's.
 		slow := l.run == now && stamp.Sub(log) < l.off && stamp >= l.top
 		if !slow && !l.near(stamp, log) {
@@ -181,30 +211,36 @@ func (c *Course) back(stamp, log engram.Time) bool {
 // was of the run was.
 func (c *Course) followed(was *run, stamp, log engram.Time) {
 	r := c.present()
+	if c.count++; c.count == maxCounted {
+		c.count, c.turns = c.count/2, c.turns/2
+	}
 	if r != was {
-		r.count, r.first = 0, mark{stamp, log}
+		c.turns++
+		r.count, r.from = 0, mark{stamp, log}
 	} else {
-		if by := r.last.stamp.Sub(stamp); by > 0 {
+		if by := r.to.stamp.Sub(stamp); by > 0 {
 			if c.least == 0 || by < c.least {
 				c.least = by
 			}
 			if by > c.step.By() {
-				c.step = Reset{At: log, Top: r.last.stamp, To: stamp}
+				c.step = Reset{At: log, Top: r.to.stamp, To: stamp}
 			}
 		}
-		if d := log.Sub(r.last.log); c.period == 0 || d > 0 && d < c.period {
+		if d := log.Sub(r.to.log); c.period == 0 || d > 0 && d < c.period {
 			c.period = d
 		}
-		if up := stamp.Sub(log) - r.last.stamp.Sub(r.last.log); up <= MaxLate {
+		if up := stamp.Sub(log) - r.to.stamp.Sub(r.to.log); up <= MaxLate {
 			c.rise = max(c.rise, up)
 		}
 	}
-	r.last = mark{stamp, log}
-	if r.count++; r.count < minRun || log.Sub(r.first.log) < minSpan {
+	r.to = mark{stamp, log}
+	if r.count++; r.count < minRun || log.Sub(r.from.log) < minSpan {
 		return
 	}
 	if !r.certain {
 		c.note(r)
+	} else if n := len(c.resets); !r.Even && n > 0 && c.resets[n-1].run == r.run && log.Sub(r.At) <= maxBurst && c.even(r) {
+		r.Even, c.resets[n-1].Even = true, true
 	}
 	c.lines = slices.DeleteFunc(c.lines, func(l line) bool { return l.run.run > r.run && !l.run.certain })
 }
@@ -214,6 +250,12 @@ func (c *Course) note(r *run) {
 	if !r.before.certain {
 		c.note(r.before)
 	}
+	if p, was := r.before.pace(), c.pace; p > 0 && r.before.Even {
+		if c.pace = p; r.before.count < minSteady {
+			c.pace = max(was, min(p, 1))
+		}
+	}
+	r.Even, r.first, r.last = c.even(r), r.before.from, r.before.to
 	r.certain, r.before = true, nil
 	c.returns = 0
 	if len(c.resets) < maxResets {
@@ -244,10 +286,51 @@ func (c *Course) Step() (r Reset, ok bool) {
 // of which the stamps turn out to be of several clocks in turn.
 func (c *Course) Resets() []Reset { return c.resets }
 
+// Last returns the newest message; ok is false before the first one.
+func (c *Course) Last() (stamp, log engram.Time, ok bool) {
+	r := c.present()
+	if r == nil {
+		return 0, 0, false
+	}
+	return r.to.stamp, r.to.log, true
+}
+
 // Doubtful reports whether the clock went back, or a message is late: what follows will tell.
 func (c *Course) Doubtful() bool {
-	r := c.present()
-	return r != nil && !r.certain
+	_, ok := c.Doubt()
+	return ok
+}
+
+// Doubt returns where the clock went back, if it did, while it is [Course.Doubtful].
+func (c *Course) Doubt() (r Reset, ok bool) {
+	if now := c.present(); now != nil && !now.certain {
+		return now.Reset, true
+	}
+	return r, false
+}
+
+// Old reports whether a message lies where the clock was before, give or take what comes late: as far from its log time,
+// or, of a clock that goes faster or slower, about where that was at the log time.
+func (r *Reset) Old(stamp, log engram.Time) bool {
+	if (stamp.Sub(log) - r.Before).Abs() <= MaxLate {
+		return true
+	}
+	logs := r.last.log.Sub(r.first.log)
+	if logs <= 0 {
+		return false
+	}
+	since := time.Duration(float64(r.last.log.Sub(log)) * float64(r.last.stamp.Sub(r.first.stamp)) / float64(logs))
+	return (r.last.stamp.Sub(stamp) - since).Abs() <= MaxLate+since.Abs()/2
+}
+
+// New reports whether a clock that went back is where another one is since it went back, give or take what comes late.
+func (r *Reset) New(o *Reset) bool {
+	return (o.To.Sub(o.At) - r.To.Sub(r.At)).Abs() <= MaxLate
+}
+
+// Unsettled reports whether a clock that went back and goes on too fast may still turn out to be [Reset.Even], at a log time.
+func (r *Reset) Unsettled(log engram.Time) bool {
+	return !r.Even && r.run > 0 && log.Sub(r.At) <= maxBurst
 }
 
 // By returns how far the clock went back.

@@ -216,3 +216,22 @@ func TestCourseOfShortRuns(t *testing.T) {
 		}
 	})
 }
+
+// TestFastRunsInTurn follows a clock that goes eight times as fast as the log times and goes back twice, to places a second apart:
+// the stamps are near both, and still a run becomes certain.
+func TestFastRunsInTurn(t *testing.T) {
+	var c Course
+	log := engram.Time(time.Second)
+	say := func(from time.Duration, n int) {
+		for i := range n {
+			c.Follow(engram.Time(from+time.Duration(i)*100*time.Millisecond), log)
+			log = log.Add(12500 * time.Microsecond)
+		}
+	}
+	say(10*time.Second, 100)
+	say(time.Second, 2)
+	say(0, 100)
+	if all := c.Resets(); len(all) != 1 || !all[0].Even || c.Doubtful() {
+		t.Errorf("found %+v", all)
+	}
+}
