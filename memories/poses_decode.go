@@ -76,13 +76,7 @@ const rounding = 1e-4
 func (l *localization) check(cov []float64) (err error) {
 	n := l.pose.R.Norm()
 	l.normalised = n < 1-rounding || n > 1+rounding
-	if l.pose, err = l.pose.Checked(); err != nil || len(cov) == 0 {
-		return err
-	}
-	if len(cov) != 36 {
-		return engram.Errorf(engram.Invalid, "pose_covariance", "it has %d numbers instead of 36", len(cov))
-	}
-	l.cov, err = pose.CovFromROS(l.pose, (*[36]float64)(cov))
+	l.pose, l.cov, err = pose.MeasuredROS(l.pose, cov)
 	return err
 }
 

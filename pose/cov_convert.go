@@ -58,6 +58,21 @@ func CovFromROS(p Pose, m *[36]float64) (Cov, error) {
 	return c.Transported(Pose{R: p.R.Conj()}), nil
 }
 
+// MeasuredROS returns a pose with its rotation normalised, and its covariance of the numbers that [Cov.ROS] has;
+// without numbers it is unknown. It returns the errors of [Pose.Checked] and [CovFromROS]; the pose of numbers that are
+// no covariance is returned all the same.
+func MeasuredROS(p Pose, numbers []float64) (Pose, Cov, error) {
+	p, err := p.Checked()
+	if err != nil || len(numbers) == 0 {
+		return p, Cov{}, err
+	}
+	if len(numbers) != 36 {
+		return p, Cov{}, engram.Errorf(engram.Invalid, "pose_covariance", "it has %d numbers instead of 36", len(numbers))
+	}
+	c, err := CovFromROS(p, (*[36]float64)(numbers))
+	return p, c, err
+}
+
 // maxEulerPitch is the pitch in radians beyond which Euler angles have no usable
 // covariance: roll and yaw turn about nearly the same axis there.
 const maxEulerPitch = 85 * math.Pi / 180

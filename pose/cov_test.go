@@ -711,3 +711,29 @@ func TestBetweenKeys(t *testing.T) {
 		t.Errorf("the world in itself, under one key: %v", cov)
 	}
 }
+
+// A rotation that was rounded makes no other covariance than the one that it stands for; and what is no covariance leaves
+// the pose.
+func TestMeasuredROS(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	c, p := randomCov(r, 0.1), randomPose(r)
+	numbers := c.ROS(p)
+	rounded := p
+	rounded.R = Quat{W: p.R.W * 1.004, X: p.R.X * 1.004, Y: p.R.Y * 1.004, Z: p.R.Z * 1.004}
+	got, cov, err := MeasuredROS(rounded, numbers[:])
+	ok(t, err)
+	if n := got.R.Norm(); math.Abs(n-1) > 1e-12 {
+		t.Errorf("the rotation has the length %v", n)
+	}
+	sameCov(t, "of a rounded rotation", &cov, &c, 1e-12)
+	for _, numbers := range [][]float64{{1, 2}, append([]float64{math.NaN()}, numbers[1:]...)} {
+		got, cov, err := MeasuredROS(p, numbers)
+		refused(t, err, engram.Invalid)
+		if got.T != p.T || cov != (Cov{}) {
+			t.Errorf("with %d numbers: %v, %v", len(numbers), got, cov)
+		}
+	}
+	if _, cov, err := MeasuredROS(p, nil); err != nil || cov.State() != Unknown {
+		t.Errorf("without numbers: %v, %v", cov, err)
+	}
+}

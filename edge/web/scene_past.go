@@ -111,17 +111,11 @@ func (p *past) take(entity engram.ID, m map[string]any) {
 // placementOf reads the transform of a localization, and its covariance, which is unknown if
 // it is none.
 func placementOf(m map[string]any) (at pose.Pose, cov pose.Cov) {
-	at = transformOf(m["translation"], m["rotation"])
 	list, _ := m["pose_covariance"].([]any)
-	var ros [36]float64
-	if len(list) != len(ros) {
-		return at, cov
+	numbers := make([]float64, len(list))
+	for i := range list {
+		numbers[i], _ = list[i].(float64)
 	}
-	for i := range ros {
-		ros[i], _ = list[i].(float64)
-	}
-	if cov, err := pose.CovFromROS(at, &ros); err == nil {
-		return at, cov
-	}
-	return at, pose.Cov{}
+	at, cov, _ = pose.MeasuredROS(transformOf(m["translation"], m["rotation"]), numbers) // what is no pose, the store refuses
+	return at, cov
 }

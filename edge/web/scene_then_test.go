@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,29 @@ func TestSceneShowsMeasurementsWhereTheyWereMade(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A covariance is the same in the pose store and in the memory, also beside a rotation that was rounded.
+func TestSceneReadsCovariancesAsTheStoreDoes(t *testing.T) {
+	svc := robot(t)
+	l := look(t, svc, web.Options{})
+	now := engram.Now()
+	numbers := slices.Repeat([]any{0.0}, 36)
+	for i := range 6 {
+		numbers[7*i] = 0.01 * float64(i+1)
+	}
+	putValues(t, svc, "RobotState/Localization/arm/base", "engram.robot_state.Localization", now, map[string]any{
+		"parent_frame_id": "map", "child_frame_id": "base", "rotation": map[string]any{"z": 0.6024, "w": 0.8032}, "pose_covariance": numbers})
+	at := fmt.Sprint(int64(now))
+	store, memory := l.scene("t", at).frame("arm/base"), l.scene("t", at, "asof", fmt.Sprint(int64(engram.Now()))).frame("arm/base")
+	if store == nil || memory == nil || len(store.Cov) != 6 || len(memory.Cov) != 6 {
+		t.Fatalf("in the store it is %+v, in the memory %+v", store, memory)
+	}
+	for i := range store.Cov {
+		if math.Abs(store.Cov[i]-memory.Cov[i]) > 1e-9 {
+			t.Fatalf("in the store it is %v, in the memory %v", store.Cov, memory.Cov)
+		}
 	}
 }
 
