@@ -97,7 +97,7 @@ func (m moment) selector() engram.SnapshotSelector {
 type thing struct {
 	Key  string `json:"key"`          // names it among all
 	Kind string `json:"kind"`         // which of the members below it has
-	ID   string `json:"id,omitempty"` // what to select: an entity or a snapshot
+	ID   string `json:"id,omitempty"` // what to select, and to fetch apart: an entity, a snapshot, or one of its instances
 	// Version tells versions of what is fetched apart, of one ID: it may be corrected, or seen as of another time.
 	Version string    `json:"version,omitempty"` // points, grid
 	Frame   string    `json:"frame,omitempty"`
@@ -234,9 +234,10 @@ func (p *scenes) things(ctx context.Context, when moment) ([]thing, error) {
 		}
 		for it := range found.All() {
 			for n := range it.Instances {
-				t := thing{Key: it.ID.Truncate(engram.LevelEntity).String(), ID: it.ID.Truncate(engram.LevelEntity).At(it.Time).String(), at: it.Time}
+				id := it.ID.Truncate(engram.LevelEntity).At(it.Time)
+				t := thing{Key: id.Truncate(engram.LevelEntity).String(), ID: id.String(), at: it.Time}
 				if len(it.Instances) > 1 {
-					t.Key += "/" + strconv.Itoa(n)
+					t.Key, t.ID = t.Key+"/"+strconv.Itoa(n), id.Instance(n).String()
 				}
 				if seen[t.Key] {
 					continue

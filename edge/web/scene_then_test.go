@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/edge/web"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
@@ -128,6 +131,34 @@ func TestSceneTellsVersionsApart(t *testing.T) {
 		_, _, head := l.get("/view/grid", "id", g.ID, "asof", fmt.Sprint(int64(asof)))
 		if got := head.Get("Cache-Control"); got != want {
 			t.Errorf("as of %v a tile is %q, not %q", asof, got, want)
+		}
+	}
+}
+
+// Of a snapshot of two clouds, or two grids, each is fetched for itself.
+func TestSceneOfSeveralInstances(t *testing.T) {
+	svc := robot(t)
+	l := look(t, svc, web.Options{})
+	at := engram.Now()
+	field := func(name string, offset uint32) *foxglovepb.PackedElementField {
+		return &foxglovepb.PackedElementField{Name: name, Offset: offset, Type: foxglovepb.PackedElementField_UINT8}
+	}
+	cloud := func(x byte) proto.Message {
+		return &foxglovepb.PointCloud{FrameId: "map", PointStride: 2, Data: []byte{x, 0}, Fields: []*foxglovepb.PackedElementField{field("x", 0), field("y", 1)}}
+	}
+	floor := func(cost byte) proto.Message {
+		return &foxglovepb.Grid{FrameId: "map", ColumnCount: 1, RowStride: 1, CellStride: 1, CellSize: &foxglovepb.Vector2{X: 1, Y: 1},
+			Fields: []*foxglovepb.PackedElementField{field("cost", 0)}, Data: []byte{cost}}
+	}
+	testkit.Commit(t, svc, message(t, "Vision/PointCloud/arm/depth", at, cloud(0), cloud(1)), message(t, "Navigation/Costmap/arm/floor", at, floor(0), floor(254)))
+	s := l.scene()
+	for piece, entity := range map[string]string{"points": "Vision/PointCloud/arm/depth", "grid": "Navigation/Costmap/arm/floor"} {
+		first, second := s.thing(entity+"/0"), s.thing(entity+"/1")
+		if first == nil || second == nil {
+			t.Fatalf("%s: %+v, %+v", entity, first, second)
+		}
+		if a, b := l.ok("/view/"+piece, "id", first.ID), l.ok("/view/"+piece, "id", second.ID); string(a) == string(b) {
+			t.Errorf("%s and %s are one", first.ID, second.ID)
 		}
 	}
 }
