@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -52,9 +53,18 @@ func (t *Type) Numbers(paths []string) (*Numbers, error) {
 // Read sets out[i] to the number at path i: NaN where the payload has none. Bools are 0
 // and 1, enumerations their numbers, durations and times seconds, times since the Unix
 // epoch. A member that cannot be unset is zero if it is not written. The error is Corrupt.
-func (r *Numbers) Read(b []byte, out []float64) error {
-	for i := range out[:r.n] {
-		out[i] = math.NaN()
+func (r *Numbers) Read(b []byte, out []float64) error { return r.read(b, &sink{numbers: out}) }
+
+// ReadExactly reads as [Numbers.Read] does, and sets texts[i] to the number at path i if it is a whole one, with all its
+// digits: a float64 has not all of those above 2⁵³. Of others, and of a zero that is not written, it is "".
+func (r *Numbers) ReadExactly(b []byte, out []float64, texts []string) error {
+	clear(texts)
+	return r.read(b, &sink{out, texts})
+}
+
+func (r *Numbers) read(b []byte, out *sink) error {
+	for i := range out.numbers[:r.n] {
+		out.numbers[i] = math.NaN()
 	}
 	if r.n == 0 {
 		return nil
@@ -65,14 +75,57 @@ func (r *Numbers) Read(b []byte, out []float64) error {
 	return nil
 }
 
-func (p *pick) set(out []float64, v float64) {
+// sink is where numbers go: texts, if they are asked for, has those that are whole.
+type sink struct {
+	numbers []float64
+	texts   []string
+}
+
+func (p *pick) set(out *sink, v float64) {
 	for _, i := range p.out {
-		out[i] = v
+		out.numbers[i] = v
+	}
+	if out.texts != nil {
+		p.tell(out, "")
+	}
+}
+
+func (p *pick) tell(out *sink, text string) {
+	for _, i := range p.out {
+		out.texts[i] = text
+	}
+}
+
+func (p *pick) integer(out *sink, v int64) {
+	p.set(out, float64(v))
+	if out.texts != nil {
+		p.tell(out, strconv.FormatInt(v, 10))
+	}
+}
+
+func (p *pick) unsigned(out *sink, v uint64) {
+	p.set(out, float64(v))
+	if out.texts != nil {
+		p.tell(out, strconv.FormatUint(v, 10))
+	}
+}
+
+// scalar sets a scalar of a member.
+func (p *pick) scalar(m *member, num uint64, out *sink) {
+	switch m.kind {
+	case protoreflect.DoubleKind:
+		p.set(out, math.Float64frombits(num))
+	case protoreflect.FloatKind:
+		p.set(out, float64(math.Float32frombits(uint32(num))))
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		p.unsigned(out, num)
+	default:
+		p.integer(out, integer(m.kind, num))
 	}
 }
 
 // forget takes back what was read at a place and below it.
-func (p *pick) forget(out []float64) {
+func (p *pick) forget(out *sink) {
 	p.set(out, math.NaN())
 	for _, f := range p.fields {
 		f.forget(out)
@@ -86,7 +139,7 @@ func (p *pick) forget(out []float64) {
 }
 
 // message reads a message.
-func (p *pick) message(l *layout, b []byte, out []float64) error {
+func (p *pick) message(l *layout, b []byte, out *sink) error {
 	switch l.special {
 	case isValue:
 		return p.variant(b, out)
@@ -99,8 +152,8 @@ func (p *pick) message(l *layout, b []byte, out []float64) error {
 		f.seen = 0
 	}
 	for _, i := range p.zeros {
-		if math.IsNaN(out[i]) { // another record of the same message may have set it
-			out[i] = 0
+		if math.IsNaN(out.numbers[i]) { // another record of the same message may have set it
+			out.numbers[i] = 0
 		}
 	}
 	for len(b) > 0 {
@@ -143,7 +196,7 @@ func skipValue(num protowire.Number, wire protowire.Type, b []byte) int {
 }
 
 // override takes back what was read of other members of a oneof.
-func (p *pick) override(m *member, out []float64) {
+func (p *pick) override(m *member, out *sink) {
 	for _, f := range p.fields {
 		if f.m != m && f.m.oneof == m.oneof {
 			f.forget(out)
@@ -152,7 +205,7 @@ func (p *pick) override(m *member, out []float64) {
 }
 
 // record reads one record of a member.
-func (p *pick) record(o *occurrence, out []float64) error {
+func (p *pick) record(o *occurrence, out *sink) error {
 	m := p.m
 	switch {
 	case m.dict:
@@ -180,7 +233,7 @@ func (p *pick) at(index int) *pick {
 }
 
 // packed reads elements of a list of scalars.
-func (p *pick) packed(b []byte, out []float64) error {
+func (p *pick) packed(b []byte, out *sink) error {
 	m, first := p.m, p.seen
 	count := m.packedLen(b)
 	p.seen += count
@@ -212,13 +265,13 @@ func (p *pick) packed(b []byte, out []float64) error {
 			return err
 		}
 		at = i
-		it.set(out, m.float(num))
+		it.scalar(m, num, out)
 	}
 	return nil
 }
 
 // entry reads an entry of a dict.
-func (p *pick) entry(b []byte, out []float64) error {
+func (p *pick) entry(b []byte, out *sink) error {
 	var key, value occurrence
 	var content parts
 	for rest := b; len(rest) > 0; {
@@ -249,42 +302,29 @@ func (p *pick) entry(b []byte, out []float64) error {
 }
 
 // one reads a single value of a member.
-func (p *pick) one(m *member, o *occurrence, out []float64) error {
+func (p *pick) one(m *member, o *occurrence, out *sink) error {
 	if m.msg != nil {
 		return p.message(m.msg, o.b, out)
 	}
-	p.set(out, m.float(o.num))
+	p.scalar(m, o.num, out)
 	return nil
 }
 
-// float returns a scalar of a member as a number.
-func (m *member) float(num uint64) float64 {
-	switch m.kind {
-	case protoreflect.DoubleKind:
-		return math.Float64frombits(num)
-	case protoreflect.FloatKind:
-		return float64(math.Float32frombits(uint32(num)))
-	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		return float64(num)
-	}
-	return float64(integer(m.kind, num))
-}
-
 // variant reads a Value.
-func (p *pick) variant(b []byte, out []float64) error {
+func (p *pick) variant(b []byte, out *sink) error {
 	v, err := readVariant(b)
 	if err != nil {
 		return err
 	}
 	switch v.kind {
 	case variantBool:
-		p.set(out, float64(v.num&1))
+		p.integer(out, int64(v.num&1))
 	case variantInt32:
-		p.set(out, float64(v.int32()))
+		p.integer(out, int64(v.int32()))
 	case variantInt64:
-		p.set(out, float64(protowire.DecodeZigZag(v.num)))
+		p.integer(out, protowire.DecodeZigZag(v.num))
 	case variantUint64:
-		p.set(out, float64(v.num))
+		p.unsigned(out, v.num)
 	case variantFloat:
 		p.set(out, float64(math.Float32frombits(uint32(v.num))))
 	case variantDouble:
@@ -300,7 +340,7 @@ func (p *pick) variant(b []byte, out []float64) error {
 }
 
 // variants reads the content of a list or a dict in a Value.
-func (p *pick) variants(v variant, out []float64) error {
+func (p *pick) variants(v variant, out *sink) error {
 	if v.kind == variantList && len(p.items) == 0 || v.kind == variantDict && len(p.keys) == 0 {
 		return nil
 	}

@@ -2,6 +2,7 @@ package idf
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -122,6 +123,34 @@ func TestNumbersOfDamagedPayloads(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whole numbers are read with all their digits, from members, lists, dicts and Values; what is none is told as a number only.
+func TestNumbersReadExactly(t *testing.T) {
+	ty := compiled(t, "acme.Counts", `
+		syntax = "proto3";
+		package acme;
+		import "engram/idf/v1/value.proto";
+		message Counts { int64 n = 1; repeated uint64 list = 2; map<string, sint64> by = 3; double x = 4; bool on = 5; engram.idf.v1.Value any = 6; int64 none = 7; }`)
+	const big = int64(1<<53 + 1)
+	b := mustEncode(t, ty, map[string]any{"n": -big, "list": []any{uint64(1), uint64(math.MaxUint64)}, "by": map[string]any{"a": big}, "x": 1e17, "on": true, "any": map[string]any{"k": big}})
+	paths := []string{"n", "list[1]", "by.a", "x", "on", "any.k", "none", "list[2]"}
+	r, err := ty.Numbers(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, texts := make([]float64, len(paths)), make([]string, len(paths))
+	for range 2 {
+		if err := r.ReadExactly(b, out, texts); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"-9007199254740993", "18446744073709551615", "9007199254740993", "", "1", "9007199254740993", "", ""}; !slices.Equal(texts, want) {
+			t.Errorf("%q, want %q", texts, want)
+		}
+	}
+	if out[0] != float64(-big) || out[3] != 1e17 || out[6] != 0 || !math.IsNaN(out[7]) {
+		t.Error(out)
+	}
 }
 
 // Ten joints of 43, with all that a robot feels.

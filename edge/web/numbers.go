@@ -59,6 +59,7 @@ func (b *bucket) join(later *bucket) {
 type numbers struct {
 	paths  []string
 	values []float64 // of the snapshot read last, by path; NaN where it has none
+	texts  []string  // of those that are whole, all digits; nil if they are not asked for
 
 	types    *types
 	instance int
@@ -72,6 +73,7 @@ type numberReader struct {
 	*idf.Numbers
 	places []int // of its numbers among the paths
 	out    []float64
+	texts  []string
 }
 
 // newNumbers returns a reader of paths, as idf.Type.Numbers takes them, of one of a snapshot's instances.
@@ -105,6 +107,7 @@ func (n *numbers) read(ctx context.Context, s *engram.Snapshot) error {
 	for i := range n.values {
 		n.values[i] = math.NaN()
 	}
+	clear(n.texts)
 	if n.instance >= len(s.Instances) {
 		return nil
 	}
@@ -117,11 +120,18 @@ func (n *numbers) read(ctx context.Context, s *engram.Snapshot) error {
 		}
 		n.readers[payload.Type] = r
 	}
-	if err := r.Read(payload.Bytes, r.out); err != nil {
+	if n.texts == nil {
+		if err := r.Read(payload.Bytes, r.out); err != nil {
+			return err
+		}
+	} else if err := r.ReadExactly(payload.Bytes, r.out, r.texts); err != nil {
 		return err
 	}
 	for i, place := range r.places {
 		n.values[place] = r.out[i]
+		if n.texts != nil {
+			n.texts[place] = r.texts[i]
+		}
 	}
 	return nil
 }
@@ -141,7 +151,7 @@ func (n *numbers) reader(ctx context.Context, name string) (*numberReader, error
 		n.known[i] = true
 		r.places, has = append(r.places, i), append(has, path)
 	}
-	r.out = make([]float64, len(has))
+	r.out, r.texts = make([]float64, len(has)), make([]string, len(has))
 	r.Numbers, err = t.Numbers(has)
 	return &r, err
 }

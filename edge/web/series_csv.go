@@ -14,6 +14,7 @@ import (
 // csv answers all values of a span while they are read: a row for each snapshot, with its time in RFC 3339 and a cell for
 // each path, which is empty where the snapshot has no number.
 func (p *plots) csv(w http.ResponseWriter, r *http.Request, s *span, h held, n *numbers) error {
+	n.texts = make([]string, len(n.paths))
 	t := &table{w: w, ctx: r.Context(), turns: p.busy, numbers: n}
 	err := t.resume()
 	defer func() { t.pause() }()
@@ -69,9 +70,11 @@ func (t *table) add(snap *engram.Snapshot) error {
 	}
 	t.any = true
 	row := snap.Time.AppendRFC3339(t.rows.AvailableBuffer())
-	for _, v := range t.numbers.values {
+	for i, v := range t.numbers.values {
 		row = append(row, ',')
-		if !math.IsNaN(v) {
+		if text := t.numbers.texts[i]; text != "" {
+			row = append(row, text...)
+		} else if !math.IsNaN(v) {
 			row = strconv.AppendFloat(row, v, 'g', -1, 64)
 		}
 	}

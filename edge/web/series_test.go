@@ -263,6 +263,26 @@ func TestSeriesAsCSV(t *testing.T) {
 	})
 }
 
+// As CSV whole numbers have all their digits, also those that a plot rounds.
+func TestSeriesAsCSVRoundsNothing(t *testing.T) {
+	everywhere(t, func(t *testing.T, svc *server.Server) {
+		p := open(t, svc)
+		fill(t, svc, joint, []engram.Time{start, start + 1}, func(i int) any {
+			return map[string]any{"a": int64(1<<53+1) * int64(1-2*i), "b": uint64(math.MaxUint64), "c": 1e300, "d": int64(7)}
+		})
+		told(t, svc, joint, start, start+1)
+		rows, err := csv.NewReader(p.piece("series", "id", joint, "path", "a", "path", "b", "path", "c", "path", "d", "csv", "1").Body).ReadAll()
+		if err != nil || len(rows) != 3 {
+			t.Fatal(rows, err)
+		}
+		for i, want := range []string{"9007199254740993", "-9007199254740993"} {
+			if got := rows[i+1][1:]; !slices.Equal(got, []string{want, "18446744073709551615", "1e+300", "7"}) {
+				t.Errorf("%q", got)
+			}
+		}
+	})
+}
+
 func TestMembers(t *testing.T) {
 	svc := memory(t, false, 0)
 	p := open(t, svc)
