@@ -1,6 +1,7 @@
 package idf
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,7 +36,7 @@ func (f *Filter) Doubts(types []*Type) error {
 		for _, t := range types {
 			names = append(names, t.Name())
 		}
-		return engram.Errorf(engram.Invalid, "filter", "%s: %s has no member %s, nor has any other type that it is asked of", shorten(f.expr), shorten(strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")), strings.Join(unknown, ", "))
+		return engram.Errorf(engram.Invalid, "filter", "%s: %s has no member %s, nor has any other type that it is asked of%s", shorten(f.expr), shorten(strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")), strings.Join(unknown, ", "), near(unknown[0], types))
 	}
 	if !ok {
 		return nil
@@ -47,6 +48,28 @@ func (f *Filter) Doubts(types []*Type) error {
 		}
 	}
 	return engram.Errorf(engram.Invalid, "filter", "%s is a %s; a filter says true or false", shorten(f.expr), said)
+}
+
+// near proposes the member that somebody may have meant who wrote a path.
+func near(path string, types []*Type) string {
+	steps := strings.Split(path, ".")
+	last := len(steps) - 1
+	var names []string
+	if last == 0 {
+		names = slices.Sorted(maps.Keys(filterNames))
+	}
+	for _, t := range types {
+		l := t.layout()
+		if last > 0 {
+			m, _ := follow(t, steps[:last])
+			if m == nil || m.msg == nil {
+				continue
+			}
+			l = m.msg
+		}
+		names = append(names, l.memberNames()...)
+	}
+	return meant(steps[last], names)
 }
 
 // parse returns the expression's tree.

@@ -30,14 +30,14 @@ func (f *Filter) pathOf(e ast.Expr) (path []string) {
 	return path
 }
 
-// paths returns all members of members that an expression mentions, the longest first
+// paths returns all members of the payload and of members that an expression mentions with a dot, the longest first
 // where one begins with another. Members of what loops go through are not among them.
 func (f *Filter) paths(e ast.Expr) (found [][]string) {
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.SelectKind {
 			return
 		}
-		if p := f.pathOf(e); len(p) > 1 {
+		if p := f.pathOf(e); len(p) > 0 {
 			found = append(found, p)
 		}
 	}))
