@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 //go:embed all:dist
@@ -43,23 +45,48 @@ var files = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", "no-cache") // by its tag a browser sees whether it has changed
 	}
 	content := f.plain
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && len(f.packed) < len(f.plain) {
-		content = f.packed
-		h.Set("Content-Encoding", "gzip")
-		h.Set("ETag", strings.TrimSuffix(f.tag, `"`)+`-gzip"`)
+	for i, e := range encodings {
+		if strings.Contains(r.Header.Get("Accept-Encoding"), e.name) {
+			if packed := f.packed[i](); len(packed) < len(content) {
+				content = packed
+				h.Set("Content-Encoding", e.name)
+				h.Set("ETag", strings.TrimSuffix(f.tag, `"`)+"-"+e.name+`"`)
+			}
+			break
+		}
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 })
 
+// encodings are how files are compressed, the best first.
+var encodings = []struct {
+	name string
+	pack func(b []byte) []byte
+}{{"zstd", packZstd}, {"gzip", packGzip}}
+
+func packZstd(b []byte) []byte {
+	z, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1)) // the options are some
+	return z.EncodeAll(b, nil)
+}
+
+func packGzip(b []byte) []byte {
+	var packed bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one
+	_, _ = z.Write(b)                                          // a buffer takes all
+	_ = z.Close()
+	return packed.Bytes()
+}
+
 // static is a file of dist. It does not change.
 type static struct {
-	kind, tag     string
-	plain, packed []byte
+	kind, tag string
+	plain     []byte
+	packed    []func() []byte // by encoding; compressed once
 }
 
 var statics sync.Map // name → *static
 
-// file returns a file of dist, compressed once; nil if there is none.
+// file returns a file of dist; nil if there is none.
 func file(name string) *static {
 	if f, ok := statics.Load(name); ok {
 		return f.(*static)
@@ -74,11 +101,9 @@ func file(name string) *static {
 	}
 	sum := sha256.Sum256(b)
 	f.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
-	var packed bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one
-	_, _ = z.Write(b)                                          // a buffer takes all
-	_ = z.Close()
-	f.packed = packed.Bytes()
+	for _, e := range encodings {
+		f.packed = append(f.packed, sync.OnceValue(func() []byte { return e.pack(b) }))
+	}
 	kept, _ := statics.LoadOrStore(name, f)
 	return kept.(*static)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/seed-301d4374/engram/edge/web"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
@@ -62,16 +64,26 @@ func TestFiles(t *testing.T) {
 	if res.StatusCode != http.StatusOK || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/javascript") || res.Header.Get("Vary") != "Accept-Encoding" {
 		t.Error(res.Status, res.Header)
 	}
-	packed := get(script, "Accept-Encoding", "gzip, br")
-	z, err := gzip.NewReader(packed.Body)
-	if err != nil || packed.Header.Get("Content-Encoding") != "gzip" {
-		t.Fatal(err, packed.Header)
+	tags := map[string]bool{res.Header.Get("ETag"): true}
+	for encoding, accepted := range map[string]string{"gzip": "gzip, br", "zstd": "gzip, deflate, br, zstd"} {
+		packed := get(script, "Accept-Encoding", accepted)
+		if packed.Header.Get("Content-Encoding") != encoding {
+			t.Fatal(packed.Header)
+		}
+		var z io.Reader
+		var err error
+		if encoding == "gzip" {
+			z, err = gzip.NewReader(packed.Body)
+		} else {
+			z, err = zstd.NewReader(packed.Body, zstd.WithDecoderConcurrency(1))
+		}
+		if err != nil || content(z) != plain {
+			t.Errorf("by %s, a script is another: %v", encoding, err)
+		}
+		tags[packed.Header.Get("ETag")] = true
 	}
-	if content(z) != plain {
-		t.Error("compressed, a script is another")
-	}
-	if packed.Header.Get("ETag") == res.Header.Get("ETag") {
-		t.Error("two encodings have one tag")
+	if len(tags) != 3 {
+		t.Errorf("three encodings have the tags %v", tags)
 	}
 	if again := get(script, "If-None-Match", res.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 		t.Error(again.Status)
