@@ -11,6 +11,7 @@
 //	/view/video     frames of H.264, for browsers to decode, or one of them as JPEG
 //	/view/members   the numbers of an entity that can be plotted
 //	/view/series    a number over time, by minima and maxima of as many bins as the screen has columns, or as CSV
+//	/view/doubts    why nothing satisfies a condition
 //	/view/scene     what is where: frames, robots, items, scans, clouds, grids, pictures of memories
 //	/view/missing   the frames of it that cannot be placed, and why
 //	/view/trails    where frames were before

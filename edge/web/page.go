@@ -100,6 +100,7 @@ func New(svc feature.Server, o Options) *Page {
 	short, wide := newAdmission(most), newAdmission(most) // what is soon done does not wait for what reads all there is
 	for name, one := range map[string]piece{
 		"density": {numbers.density, r.busy}, "members": {numbers.members, short}, "series": {numbers.series, nil},
+		"doubts":  {r.doubts, short},
 		"cameras": {images.cameras, short}, "image": {images.image, nil}, "video": {images.video, nil},
 		"scene": {places.scene, wide}, "missing": {places.missing, wide}, "trails": {places.trails, wide}, "points": {places.points, nil},
 		"grid": {places.grid, nil}, "robot": {places.robot, short}, "asset": {places.asset, nil}, "world": {places.world, wide},

@@ -105,6 +105,11 @@ class Tree {
     this.loaded = true
   }
 
+  /** Where a recording ends, after which nothing came for a minute; undefined while a robot lives. */
+  get end(): bigint | undefined {
+    return this.last !== undefined && clock.now - this.last > 60n * SECOND ? this.last : undefined
+  }
+
   /** Tells where a recording is, if nothing is remembered of the last hour. */
   tellOfThePast() {
     const { first, last } = this

@@ -255,8 +255,10 @@ export function followAddress() {
   })
 }
 
-/** Has time go on: the clock's, and what is played. Returns what ends it. */
-export function followTime(plays: boolean): () => void {
+/**
+ * Has time go on: the clock's, and what is played, up to an end if there is one; then it is told. Returns what ends it.
+ */
+export function followTime(plays: boolean, end: () => bigint | undefined, ended: () => void): () => void {
   let before = performance.now()
   let next: ReturnType<typeof setTimeout>
   const step = () => {
@@ -267,7 +269,13 @@ export function followTime(plays: boolean): () => void {
     if (plays) {
       let t = view.t + BigInt(Math.round(passed * view.speed * 1e6))
       if (view.loop && view.span && (t >= view.span[1] || t < view.span[0])) t = view.span[0]
+      const last = end()
       if (t >= clock.now) view.goLive()
+      else if (last !== undefined && t > last && !view.loop) {
+        view.t = view.t > last ? view.t : last
+        view.playing = false
+        ended()
+      }
       else view.t = t
     }
     // Four times a second is enough for what nobody plays.

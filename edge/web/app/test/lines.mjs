@@ -101,3 +101,18 @@ assert.deepEqual([n.series[0].before, [...n.series[0].bins.keys()], [...n.series
 // Settled, nothing is asked for again.
 await n.fetch(1005n * s, 1014n * s, 10, undefined, true, signal)
 assert.equal(answers.length, 0)
+// What comes behind the last changes nothing; for what comes before it all is asked for again, and if that fails, once more.
+assert.deepEqual([1004n, 1011n, 1012n, 2000n].map((t) => n.came(t * s)), [false, false, false, false])
+assert.equal(n.came(1010n * s), true)
+answers.push(() => {
+  throw new Error('away')
+})
+await assert.rejects(n.fetch(1005n * s, 1014n * s, 10, undefined, true, signal))
+answers.push((q) => {
+  assert.deepEqual([q.get('from'), q.get('to')], ['1005000000000', '1015000000000'])
+  return column(q, 'v', [5, 7], [9, 3])
+})
+await n.fetch(1005n * s, 1014n * s, 10, undefined, true, signal)
+assert.deepEqual([...n.series[0].bins.keys()], [1010, 1012])
+// Of what is settled all that comes is late.
+assert.deepEqual([n.came(1014n * s), n.came(1015n * s)], [true, false])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { accessible, address, ask, shot, step, test } from './browser.mjs'
+import { readFileSync } from 'node:fs'
+import { accessible, address, ask, place, shot, step, test } from './browser.mjs'
 
 await test(
   async (open) => {
@@ -13,7 +14,12 @@ await test(
     const number = inspector.locator('dd').last()
     const before = await number.textContent()
     await page.waitForFunction((n) => [...document.querySelectorAll('aside dd')].pop()?.textContent !== n, before)
+    await page.waitForFunction(() => /\d\/s/.test(document.querySelector('[role=tree]').innerText))
     await shot(page, 'live')
+
+    step('The values of joints are told with their names.')
+    await inspector.getByRole('button', { name: 'Open position' }).click()
+    await inspector.getByText('neck_yaw', { exact: true }).waitFor()
 
     step('The tree: by keys down to an entity, and filtered.')
     await page.keyboard.press('/')
@@ -34,6 +40,7 @@ await test(
     await page.waitForURL(/at=/)
     assert.match(await time.textContent(), /^at \d\d:/)
     assert.match(await inspector.textContent(), /in force for/)
+    assert.doesNotMatch(await page.getByRole('tree').innerText(), /\d\/s/)
     await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('Space')
     await page.getByRole('button', { name: 'Pause' }).waitFor()
@@ -68,6 +75,20 @@ await test(
     await page.waitForURL(/at=/)
     await page.keyboard.press('Escape')
 
+    step('A range that is dragged with Shift is played by Space, and that is said.')
+    const strip = await place(page.getByLabel('Timeline'))
+    await page.keyboard.down('Shift')
+    await page.mouse.move(strip.x + 0.8 * strip.width, strip.y + 20)
+    await page.mouse.down()
+    await page.mouse.move(strip.x + 0.9 * strip.width, strip.y + 20)
+    await page.mouse.up()
+    await page.keyboard.up('Shift')
+    await page.getByText('Space plays this range again and again.').waitFor()
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    await page.waitForURL(/loop=/)
+    await page.keyboard.press('End')
+
     step('What differs from the snapshot before.')
     await page.goto(new URL('?view=diff&sel=RobotState/Proprioception/Simulation/humanoid', page.url()).href)
     await page.getByRole('cell', { name: /^(effort|position|velocity)\[/ }).first().waitFor()
@@ -86,6 +107,29 @@ await test(
       await accessible(page, colorScheme)
       await shot(page, colorScheme)
     }
+
+    step('A theme that is chosen stays, whatever the system has; by command it is the system’s again.')
+    const back = () => getComputedStyle(document.body).backgroundColor
+    const dark = await page.evaluate(back)
+    await page.getByLabel('Theme').selectOption('light')
+    const light = await page.evaluate(back)
+    assert.notEqual(light, dark)
+    await page.reload()
+    await page.getByLabel('Theme').waitFor()
+    assert.equal(await page.evaluate(back), light)
+    await shot(page, 'theme')
+    const download = page.waitForEvent('download')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('view as a page')
+    await page.keyboard.press('Enter')
+    const saved = await open('about:blank', { colorScheme: 'dark' })
+    await saved.setContent(readFileSync(await (await download).path(), 'utf8'))
+    assert.equal(await saved.evaluate(back), light)
+    await saved.context().close()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('theme: system')
+    await page.keyboard.press('Enter')
+    await page.waitForFunction((dark) => getComputedStyle(document.body).backgroundColor === dark, dark)
 
     step('The server goes, and is back.')
     await ask('stop')

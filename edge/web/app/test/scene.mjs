@@ -84,6 +84,27 @@ await test(
     assert.equal(await selected(), before)
     await shot(page, 'scene-measure')
 
+    step('a camera goes along with what is selected')
+    const cup = 'Object/Instance/Simulation/cup'
+    await page.goto(`${origin}/?` + new URLSearchParams({ sel: cup, hide: 'robots,frames,uncertainty' }))
+    await more(page, 'things', 10)
+    await page.getByLabel('follow').selectOption({ label: 'cup' })
+    await page.keyboard.press('Control+ArrowLeft')
+    await page.waitForURL(/at=.*follow=|follow=.*at=/)
+    for (const back of [0, 20]) {
+      for (let i = 0; i < back; i++) await page.keyboard.press('ArrowLeft')
+      const link = new URL(page.url())
+      link.searchParams.delete('sel')
+      await page.goto(link.href)
+      await more(page, 'things', 10)
+      await still(page)
+      const middle = await place(page.locator(stage))
+      await page.mouse.click(middle.x + middle.width / 2, middle.y + middle.height / 2)
+      await page.waitForFunction(() => new URLSearchParams(location.search).get('sel'))
+      assert.equal(await selected(), cup)
+    }
+    await shot(page, 'scene-follow')
+
     step('3D, a camera and a plot beside each other')
     const arm = [3, 7, 9].map((i) => `RobotState/Proprioception/Simulation/humanoid#position[${i}]`).join('|')
     const wide = await open(`${origin}/?` + new URLSearchParams({ sel: 'Object/Instance/Simulation/cup', beside: 'images,plots', 'plot.3': arm }), { viewport: { width: 1440, height: 900 } })

@@ -27,7 +27,7 @@ const built = await build({
 const dir = mkdtempSync(join(tmpdir(), 'engram-values-'))
 process.on('exit', () => rmSync(dir, { recursive: true }))
 writeFileSync(join(dir, 'all.mjs'), built[0].output[0].code)
-const { brief, cells, commandOf, differences, exact, figure, filled, isCondition, lastName, named, withZeros } = await import(join(dir, 'all.mjs'))
+const { brief, cells, commandOf, differences, exact, figure, filled, isCondition, labelsOf, lastName, named, withZeros } = await import(join(dir, 'all.mjs'))
 
 const plain = (kind, more) => ({ kind, name: kind, members: [], items: [], keys: [], nullable: false, ...more })
 const struct = (members) => plain('struct', { members: Object.entries(members).map(([name, shape]) => ({ name, shape, optional: false, comment: '', unit: '' })) })
@@ -53,6 +53,11 @@ assert.equal(withZeros(thing, said).corners, said.corners)
 const numbers = Array.from({ length: 300_000 }, (_, i) => i)
 assert.equal(filled(list(float), numbers), numbers)
 assert.equal(filled(undefined, said), said)
+
+// Elements of lists beside as many names are about these.
+const joints = { name: ['a', 'b'], position: [1, 2], velocity: [1], torque: { name: [1], x: [1] } }
+assert.deepEqual(['name', 'position', 'velocity', 'torque', 'none'].map((m) => labelsOf(joints, m)), [undefined, ['a', 'b'], undefined, undefined, undefined])
+assert.equal(labelsOf(joints.torque, 'x'), undefined)
 
 // As cells: of a value that is no object, or a vector itself, nothing is lost.
 assert.deepEqual(cells({ x: 1, y: 2, z: 3 }), { x: 1, y: 2, z: 3 })

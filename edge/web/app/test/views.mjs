@@ -32,6 +32,14 @@ await test(
     await page.keyboard.press('Enter')
     await panel.getByText('1 entity').waitFor()
 
+    step('Why nothing satisfies a condition is said, in a table and in a search.')
+    await go({ view: 'table', pattern: '*', where: "txet == 'odd'" })
+    await panel.getByText('did you mean "text"?').waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type("txet == 'odd'")
+    await page.getByRole('dialog').getByText('did you mean "text"?').waitFor()
+    await page.keyboard.press('Escape')
+
     step('A table of all.')
     await go({ view: 'table', pattern: '*', where: 'has(payload.x)' })
     await row(/me\/point /).waitFor()
@@ -82,6 +90,18 @@ await test(
     await memory.click()
     await item('two').waitFor({ state: 'detached' })
     assert.equal(await memory.getAttribute('aria-expanded'), 'false')
+
+    step('At a time the tree tells what was there already.')
+    const empty = (name) => page.locator('[role=treeitem].empty', { has: page.getByText(name, { exact: true }) })
+    await go({ view: 'table', sel: odd + 'two' })
+    await inspector.getByText('first of two').waitFor()
+    await item('~p.*').waitFor()
+    assert.equal(await empty('~p.*').count(), 0)
+    await page.keyboard.press('Control+ArrowLeft')
+    await empty('~p.*').waitFor()
+    assert.deepEqual(await Promise.all(['two', 'point'].map((name) => empty(name).count())), [0, 0])
+    await page.keyboard.press('End')
+    await empty('~p.*').waitFor({ state: 'detached' })
 
     step('The command names one entity, whatever its name is.')
     await go({ view: 'table', sel: odd + '~p.*' })

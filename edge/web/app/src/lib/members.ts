@@ -8,6 +8,16 @@ export const natural = new Intl.Collator(undefined, { numeric: true }).compare
 /** How many members or items a value has; 0 if it can have none. */
 export const sizeOf = (v: JsonValue | undefined): number => (Array.isArray(v) ? v.length : isStruct(v) ? Object.keys(v).length : 0)
 
+/**
+ * What the elements of a member are about: those of a list beside a list "name" of as many texts, such as the values of joints,
+ * as idf.ElementLabels at the server has it.
+ */
+export function labelsOf(of: Record<string, JsonValue>, member: string): string[] | undefined {
+  const [names, list] = [of.name, of[member]]
+  const are = member !== 'name' && Array.isArray(names) && Array.isArray(list) && names.length === list.length && names.every((n) => typeof n === 'string')
+  return are ? names : undefined
+}
+
 /** Whether a value is a few numbers by name, such as x, y, z. */
 export function isVector(v: JsonValue | undefined): v is Record<string, number> {
   if (!isStruct(v)) return false

@@ -1,5 +1,5 @@
 // A view as one HTML file: what the screen shows, with its styles and pictures. It opens without a server.
-import { theme } from './theme'
+import { theme } from './theme.svelte'
 
 /** Has what is drawn by WebGL drawn at once, so that it can be read. */
 export const drawEvent = 'engram:draw'
@@ -18,8 +18,8 @@ export function pageFile(title: string, link: string): Blob {
   policy.httpEquiv = 'Content-Security-Policy'
   policy.content = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
   const styles = document.createElement('style')
-  styles.textContent = [...document.styleSheets].flatMap((s) => [...s.cssRules].map(ruleText)).join('\n')
-  root.style.colorScheme = theme.matches ? 'dark' : 'light'
+  styles.textContent = [...document.styleSheets].flatMap((s) => [...s.cssRules].map((r) => r.cssText)).join('\n')
+  root.dataset.theme = theme.dark ? 'dark' : 'light' // as pictures have its colours
   head.prepend(policy)
   head.append(styles)
   root.querySelector('title')!.textContent = title
@@ -88,10 +88,4 @@ function scrolled(root: HTMLElement) {
     copy.style.overflow = 'hidden'
     for (const child of copy.children) (child as HTMLElement).style.translate = `${-e.scrollLeft}px ${-e.scrollTop}px`
   })
-}
-
-/** A rule as text: of those for dark and light the one that holds now, as pictures have its colours. */
-function ruleText(rule: CSSRule): string {
-  if (!(rule instanceof CSSMediaRule) || !rule.conditionText.includes('prefers-color-scheme')) return rule.cssText
-  return matchMedia(rule.conditionText).matches ? [...rule.cssRules].map((r) => r.cssText).join('\n') : ''
 }

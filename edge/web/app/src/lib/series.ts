@@ -76,24 +76,39 @@ export class Numbers {
   #first = 0
   #next = 0
   #asOf?: bigint
+  /** What is there is whole: nothing was to come when it was fetched. */
+  #settled = false
+  /** The first bin that is fetched again when the range moves on: what is late by a little is taken, too. */
+  #again = 0
+  /** How often something came to what is not fetched again, and how often it had when all was fetched. */
+  #late = 0
+  #seen = 0
 
   constructor(
     readonly id: string,
     readonly paths: string[],
   ) {}
 
+  /** Is told that something came at a time. Says whether that is in what is not fetched again: then all is, next time. */
+  came(t: bigint): boolean {
+    if (!this.#length) return false
+    const at = Number(t / this.#length)
+    const behind = at >= this.#first && at < (this.#settled ? this.#next : this.#again)
+    if (behind) this.#late++
+    return behind
+  }
+
   /** settled says that nothing is to come in the range any more. */
   async fetch(from: bigint, to: bigint, columns: number, asOf: bigint | undefined, settled: boolean, signal: AbortSignal) {
     const length = grid(to - from, Math.min(columns, Math.floor(maxBins / Math.min(this.paths.length, maxPaths)) - 2))
     const first = Number(from / length)
     const next = Number(to / length) + 1
-    const same = length === this.#length && asOf === this.#asOf
+    const same = length === this.#length && asOf === this.#asOf && this.#late === this.#seen
+    const came = this.#late
     if (same && settled && first >= this.#first && next <= this.#next) return
     const goesOn = same && first >= this.#first && first < this.#next && next >= this.#next
-    // What comes, comes behind the last that is there; what is late by a little is taken, too.
-    let last = -1
-    for (const s of this.series) for (const at of [...s.bins.keys(), ...s.ends.keys()]) last = Math.max(last, at)
-    const begin = goesOn ? Math.max(first, Math.min(last, this.#next - 1) - Math.ceil(Number(late) / Number(length))) : first
+    // What comes, comes behind the last that is there.
+    const begin = goesOn ? Math.max(first, this.#again) : first
     const span = { from: String(BigInt(begin) * length), to: String(BigInt(next) * length), n: String(next - begin), asof: asOf?.toString() }
     const answers = await Promise.all(portions(this.paths).map((path) => pieceJSON<Answer>('series', { id: this.id, path, ...span }, signal)))
     const a = answers[0]!
@@ -114,6 +129,11 @@ export class Numbers {
     this.#first = first
     this.#next = next
     this.#asOf = asOf
+    this.#settled = settled
+    this.#seen = came
+    let last = -1
+    for (const s of this.series) for (const at of [...s.bins.keys(), ...s.ends.keys()]) last = Math.max(last, at)
+    this.#again = Math.min(last, next - 1) - Math.ceil(Number(late) / Number(length))
   }
 }
 

@@ -2,7 +2,7 @@
 import * as THREE from 'three'
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js'
 import { drawEvent } from '../lib/save'
-import { themed, theme } from '../lib/theme'
+import { themed, theme } from '../lib/theme.svelte'
 import { sun } from './box'
 import { faint, isVisible, Things, type Label } from './things'
 import { Tree } from './tree'
@@ -121,7 +121,7 @@ export class Stage {
     if (!this.#seen && this.things.drawn.size) {
       this.#seen = true
       this.#settled = performance.now() + settling
-      this.fit()
+      this.#show()
     }
   }
 
@@ -142,9 +142,16 @@ export class Stage {
 
   /** Something came that was fetched apart. */
   #loaded() {
-    if (this.#seen && performance.now() < this.#settled) this.fit()
+    if (this.#seen && performance.now() < this.#settled) this.#show()
     this.#choose()
     this.invalidate()
+  }
+
+  /** Has all in sight, and what is followed in the middle. */
+  #show() {
+    this.fit()
+    if (this.#beside) this.#followed = undefined
+    this.#goAlong()
   }
 
   /** Draws what depends on where frames are. */
@@ -185,9 +192,9 @@ export class Stage {
     return [...this.#camera.position.toArray(), ...this.#controls.target.toArray()].map((x) => Number(x.toPrecision(5))).join()
   }
 
-  /** Has the camera go along with a frame, from where it is or from beside it; "" with none. */
-  follow(frame: string, beside: boolean) {
-    this.#follow = frame
+  /** Has the camera go along with a frame, or the thing of a key, from where it is or from beside it; "" with none. */
+  follow(what: string, beside: boolean) {
+    this.#follow = what
     this.#settled = 0
     this.#followed = undefined
     this.#beside = beside
@@ -196,8 +203,10 @@ export class Stage {
   }
 
   #goAlong() {
-    if (!this.#follow || !this.tree.shown(this.#follow)) return
-    const at = new THREE.Vector3().setFromMatrixPosition(this.tree.group(this.#follow).matrixWorld)
+    const thing = this.things.drawn.get(this.#follow)?.thing
+    const frame = thing?.pose ? (thing.frame ?? '') : this.#follow
+    if (!this.#follow || !this.tree.shown(frame)) return
+    const at = new THREE.Vector3(...(thing?.pose ?? [0, 0, 0])).applyMatrix4(this.tree.group(frame).matrixWorld)
     const from = this.#followed ?? (this.#beside ? this.#controls.target : at)
     const by = at.clone().sub(from)
     if (by.lengthSq() > 0) {

@@ -1,5 +1,5 @@
 // A floor plan on a canvas: items from above, over the maps of where they are.
-import { theme, themed } from '../lib/theme'
+import { theme, themed } from '../lib/theme.svelte'
 import { flat, type Item } from './items'
 
 /** A picture of cells: where its lower left corner is, how it is turned (rad, to the left), and how large it is, m. */
