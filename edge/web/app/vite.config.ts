@@ -29,7 +29,7 @@ export default defineConfig({
       { find: /^@api\//, replacement: here('../../../gen/es/engram/v1/') },
       { find: 'engram-client', replacement: here('../../../clients/typescript/src/index.ts') },
       // Of its sources a view loads what it uses, and not what readers of meshes use.
-      { find: /^three$/, replacement: here('node_modules/three/src/Three.js') },
+      { find: /^three$/, replacement: 'three/src/Three.js' },
       // What is generated lies outside of this folder.
       { find: /^@bufbuild\/protobuf/, replacement: here('node_modules/@bufbuild/protobuf/dist/esm') },
     ],
