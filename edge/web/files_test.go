@@ -100,3 +100,42 @@ func TestFiles(t *testing.T) {
 		}
 	}
 }
+
+// What the first view loads, which is 3D with a robot, is as small as it shall be.
+func TestFirstViewIsSmall(t *testing.T) {
+	p := web.New(serving.New(t, memories.All()...), web.Options{Log: testkit.Quiet})
+	get := func(path, encoding string) string {
+		t.Helper()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("Accept-Encoding", encoding)
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Fatal(path, w.Code)
+		}
+		return w.Body.String()
+	}
+	const most = 250_000
+	imported := regexp.MustCompile(`(?:from|import)\s*["'` + "`" + `]\./([\w.-]+\.js)`)
+	later := regexp.MustCompile(`\b(?:Scene|URDFLoader)-[\w-]{8}\.js`)
+	sizes, sum := map[string]int{}, 0
+	var load func(name string)
+	load = func(name string) {
+		if _, ok := sizes[name]; ok {
+			return
+		}
+		sizes[name] = len(get("/ui/"+name, "zstd"))
+		sum += sizes[name]
+		code := get("/ui/"+name, "")
+		for _, m := range imported.FindAllStringSubmatch(code, -1) {
+			load(m[1])
+		}
+		for _, name := range later.FindAllString(code, -1) {
+			load(name)
+		}
+	}
+	load(strings.TrimPrefix(regexp.MustCompile(`/ui/index-[\w-]+\.js`).FindString(get("/", "")), "/ui/"))
+	if sum > most || len(sizes) < 5 {
+		t.Errorf("it loads %d bytes, of %d that it may: %v", sum, most, sizes)
+	}
+}
