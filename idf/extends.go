@@ -2,6 +2,7 @@ package idf
 
 import (
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -27,6 +28,13 @@ func (t *Type) CheckExtends(core *Type) error {
 		return engram.Errorf(engram.TypeMismatch, t.Name(), "does not extend %s: %s", core.Name(), s)
 	}
 	return nil
+}
+
+// Extending returns those of some types that extend one of others, as the payloads may that are asked for by these.
+func Extending(some, others []*Type) []*Type {
+	return slices.DeleteFunc(slices.Clone(some), func(t *Type) bool {
+		return !slices.ContainsFunc(others, func(o *Type) bool { return t.CheckExtends(o) == nil })
+	})
 }
 
 // typeDiff returns the first difference of t from known in words, or "".

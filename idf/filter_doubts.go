@@ -6,40 +6,30 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/seed-301d4374/engram"
 )
 
 // Doubts returns why the filter matches no payload of the types, as far as its
-// expression tells: no type has a member that it mentions, or it says something else
-// than true or false of all of them. Nil does not say that it ever matches.
+// expression tells: no type has a member that it cannot be true without, or it says
+// something else than true or false of all of them. Nil does not say that it ever matches.
 func (f *Filter) Doubts(types []*Type) error {
 	if len(types) == 0 {
 		return nil
 	}
-	var unknown []string
-	for _, name := range f.members {
-		if !slices.ContainsFunc(types, func(t *Type) bool {
-			return t.layout().special != isObject || t.desc.Fields().ByName(protoreflect.Name(name)) != nil
-		}) {
-			unknown = append(unknown, name)
-		}
-	}
 	parsed, ok := f.parse()
-	if len(unknown) == 0 && ok {
-		unknown = f.absent(parsed.NativeRep().Expr(), types)
+	if !ok {
+		return nil
 	}
-	if len(unknown) > 0 {
+	e := parsed.NativeRep().Expr()
+	may := filterMay{filter: f, types: types, absent: map[string]bool{}, known: map[int64]outcome{}}
+	if may.say(e, nil)&mayTrue == 0 && len(may.paths) > 0 {
 		var names []string
 		for _, t := range types {
 			names = append(names, t.Name())
 		}
-		return engram.Errorf(engram.Invalid, "filter", "%s: %s has no member %s, nor has any other type that it is asked of%s", shorten(f.expr), shorten(strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")), strings.Join(unknown, ", "), near(unknown[0], types))
-	}
-	if !ok {
-		return nil
+		return engram.Errorf(engram.Invalid, "filter", "%s: %s has no member %s, nor has any other type that it is asked of%s", shorten(f.expr), shorten(strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")), strings.Join(may.paths, ", "), near(may.paths[0], may.absent[may.paths[0]], types))
 	}
 	said := ""
 	for _, t := range types {
@@ -50,13 +40,16 @@ func (f *Filter) Doubts(types []*Type) error {
 	return engram.Errorf(engram.Invalid, "filter", "%s is a %s; a filter says true or false", shorten(f.expr), said)
 }
 
-// near proposes the member that somebody may have meant who wrote a path.
-func near(path string, types []*Type) string {
+// near proposes the member that somebody may have meant who wrote a path, or what else has a name, unless the path stood
+// below payload.
+func near(path string, below bool, types []*Type) string {
 	steps := strings.Split(path, ".")
 	last := len(steps) - 1
-	var names []string
-	if last == 0 {
-		names = slices.Sorted(maps.Keys(filterNames))
+	names := map[string]bool{}
+	if last == 0 && !below {
+		for name := range filterNames {
+			names[name] = true
+		}
 	}
 	for _, t := range types {
 		l := t.layout()
@@ -67,9 +60,11 @@ func near(path string, types []*Type) string {
 			}
 			l = m.msg
 		}
-		names = append(names, l.memberNames()...)
+		for _, name := range l.memberNames() {
+			names[name] = true
+		}
 	}
-	return meant(steps[last], names)
+	return meant(steps[last], slices.Sorted(maps.Keys(names)))
 }
 
 // parse returns the expression's tree.
@@ -80,24 +75,6 @@ func (f *Filter) parse() (*cel.Ast, bool) {
 	}
 	parsed, issues := env.Parse(f.expr)
 	return parsed, issues.Err() == nil
-}
-
-// absent returns the members of members that the expression mentions and no payload of
-// the types has.
-func (f *Filter) absent(e ast.Expr, types []*Type) (out []string) {
-	for _, path := range f.paths(e) {
-		named := ""
-		for _, t := range types {
-			_, absent := follow(t, path)
-			if named = absent; absent == "" {
-				break
-			}
-		}
-		if named != "" && !slices.Contains(out, named) {
-			out = append(out, named)
-		}
-	}
-	return out
 }
 
 // saysOf returns what the filter says of a payload of that type, if that is known not to

@@ -30,20 +30,6 @@ func (f *Filter) pathOf(e ast.Expr) (path []string) {
 	return path
 }
 
-// paths returns all members of the payload and of members that an expression mentions with a dot, the longest first
-// where one begins with another. Members of what loops go through are not among them.
-func (f *Filter) paths(e ast.Expr) (found [][]string) {
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.SelectKind {
-			return
-		}
-		if p := f.pathOf(e); len(p) > 0 {
-			found = append(found, p)
-		}
-	}))
-	return found
-}
-
 // follow returns the member of t's payloads that a path leads to. It is nil where that
 // is not known beforehand; absent then names the first part of the path that no payload
 // of the type has, "" if one may have it.
