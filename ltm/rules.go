@@ -180,7 +180,17 @@ func (g *ruleSet) doubtRule(ctx context.Context, r Rule) error {
 			types = append(types, t)
 		}
 	}
-	if err := filter.Doubts(types); err != nil {
+	if filter.Doubts(types) == nil {
+		return nil
+	}
+	// Payloads may be of types that extend the segments'.
+	var all []*idf.Type
+	for _, name := range g.options.Types.Names() {
+		if t, ok := g.options.Types.Get(name); ok {
+			all = append(all, t)
+		}
+	}
+	if err := filter.Doubts(append(types, idf.Extending(all, types)...)); err != nil {
 		return engram.Errorf(engram.Invalid, r.Name, "the rule would never do anything: %w", err)
 	}
 	return nil

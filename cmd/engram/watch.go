@@ -163,7 +163,23 @@ func doubtWatch(ctx context.Context, m engram.Service, sub engram.Subscription) 
 			types = append(types, t)
 		}
 	}
-	if err := filter.Doubts(types); err != nil {
+	if filter.Doubts(types) == nil {
+		return nil
+	}
+	// Payloads may be of types that extend the segments'.
+	names, err := m.TypeNames(ctx)
+	if err != nil {
+		return nil // who may not ask is not refused for it
+	}
+	var all []*idf.Type
+	for _, name := range names {
+		t, err := cache.get(ctx, name)
+		if err != nil {
+			return nil
+		}
+		all = append(all, t)
+	}
+	if err := filter.Doubts(append(types, idf.Extending(all, types)...)); err != nil {
 		return usagef("--where would never be satisfied: %w", err)
 	}
 	return nil
