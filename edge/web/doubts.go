@@ -2,7 +2,10 @@ package web
 
 import (
 	"cmp"
+	"context"
+	"iter"
 	"net/http"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
@@ -32,28 +35,21 @@ func (p *reader) doubts(w http.ResponseWriter, r *http.Request, q query) error {
 	if err != nil {
 		return err
 	}
-	used := map[string]*idf.Type{}
-	for _, s := range segments {
-		if s.ID.Level() == engram.LevelProviderSegment && cmp.Or(s.Type, engram.ValueType) != engram.ValueType {
-			if used[s.Type], err = p.types.get(r.Context(), s.Type); err != nil {
-				return err
+	used, err := p.types.all(r.Context(), func(yield func(string) bool) {
+		for _, s := range segments {
+			if s.ID.Level() == engram.LevelProviderSegment && cmp.Or(s.Type, engram.ValueType) != engram.ValueType && !yield(s.Type) {
+				return
 			}
 		}
+	})
+	if err != nil {
+		return err
 	}
-	// Payloads may be of types that extend the segment's.
-	var types []*idf.Type
-	for _, name := range names {
-		t, err := p.types.get(r.Context(), name)
-		if err != nil {
-			return err
-		}
-		for _, core := range used {
-			if t.CheckExtends(core) == nil {
-				types = append(types, t)
-				break
-			}
-		}
+	known, err := p.types.all(r.Context(), slices.Values(names))
+	if err != nil {
+		return err
 	}
+	types := idf.Extending(known, used) // as payloads may be
 	out := struct {
 		Why string `json:"why"`
 	}{}
@@ -61,4 +57,16 @@ func (p *reader) doubts(w http.ResponseWriter, r *http.Request, q query) error {
 		out.Why = err.Error()
 	}
 	return answer(w, out)
+}
+
+// all returns the types of some names, each once.
+func (ts *types) all(ctx context.Context, names iter.Seq[string]) (all []*idf.Type, err error) {
+	for _, name := range slices.Compact(slices.Sorted(names)) {
+		t, err := ts.get(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
