@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ var files = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	}
 	content := f.plain
 	for i, e := range encodings {
-		if strings.Contains(r.Header.Get("Accept-Encoding"), e.name) {
+		if accepts(r.Header, e.name) {
 			if packed := f.packed[i](); len(packed) < len(content) {
 				content = packed
 				h.Set("Content-Encoding", e.name)
@@ -58,6 +59,19 @@ var files = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 })
 
+// accepts reports whether a browser takes an encoding by its name.
+func accepts(h http.Header, encoding string) bool {
+	for _, one := range strings.Split(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
+		name, params, _ := strings.Cut(one, ";")
+		if strings.EqualFold(strings.TrimSpace(name), encoding) {
+			q, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(params)), "q=")
+			weight, err := strconv.ParseFloat(q, 64)
+			return !ok || err == nil && weight > 0
+		}
+	}
+	return false
+}
+
 // encodings are how files are compressed, the best first.
 var encodings = []struct {
 	name string
@@ -65,7 +79,8 @@ var encodings = []struct {
 }{{"zstd", packZstd}, {"gzip", packGzip}}
 
 func packZstd(b []byte) []byte {
-	z, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1)) // the options are some
+	// Browsers read no larger windows (RFC 9659). The options are some.
+	z, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(8<<20))
 	return z.EncodeAll(b, nil)
 }
 

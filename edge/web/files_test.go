@@ -82,6 +82,11 @@ func TestFiles(t *testing.T) {
 		}
 		tags[packed.Header.Get("ETag")] = true
 	}
+	for accepted, want := range map[string]string{"zstd;q=0, gzip": "gzip", "gzip;q=0": "", "x-gzip-like, zstdx": "", "ZSTD;q=0.1": "zstd", "gzip; q=0.000, zstd ; q=0": "", "*": "", "gzip;q=": ""} {
+		if got := get(script, "Accept-Encoding", accepted).Header.Get("Content-Encoding"); got != want {
+			t.Errorf("who accepts %q is given %q, want %q", accepted, got, want)
+		}
+	}
 	if len(tags) != 3 {
 		t.Errorf("three encodings have the tags %v", tags)
 	}
