@@ -75,6 +75,11 @@ func TestValuesInTheBrowser(t *testing.T) {
 	}
 	testkit.Commit(t, srv, crowd...)
 
+	count := func(at engram.Time) engram.EntityUpdate {
+		u := say("Example/ExampleData/me/data", "engram.example.ExampleData", map[string]any{"the_int": int32(2)})
+		u.Time = at
+		return u
+	}
 	x := 1.0
 	url, _ := serve(t, srv, serving.AnyPort)
 	browser(t, "views.mjs", url, map[string]func() string{
@@ -82,6 +87,16 @@ func TestValuesInTheBrowser(t *testing.T) {
 			x++
 			testkit.Commit(t, srv, point(x))
 			return fmt.Sprint(x)
+		},
+		"now": func() string {
+			now := engram.Now()
+			testkit.Commit(t, srv, count(now))
+			return fmt.Sprint(int64(now))
+		},
+		"late": func() string {
+			now := engram.Now()
+			testkit.Commit(t, srv, count(now), count(now.Add(-10*time.Second)))
+			return fmt.Sprint(int64(now.Add(-10 * time.Second)))
 		},
 		"crowd": func() string {
 			u := say("GeneralPurpose/Many/crowd/0007", "engram.speech.Text", text("again"))

@@ -9,7 +9,7 @@ const shaders: Plugin = {
   name: 'shaders',
   transform: (code, id) =>
     id.includes('/three/src/')
-      ? code.replace(/\/\* glsl \*\/\s*`([^`$\\]*)`/g, (_, text: string) => JSON.stringify(text.replace(/\/\/.*|\/\*[^]*?\*\//g, '').replace(/\s*\n\s*/g, '\n')))
+      ? code.replace(/\/\* glsl \*\/\s*`([^`$\\]*)`/g, (_, text: string) => JSON.stringify(text.replace(/\/\/.*|\/\*[^]*?\*\//g, ' ').replace(/\s*\n\s*/g, '\n')))
       : undefined,
 }
 

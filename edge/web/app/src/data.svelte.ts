@@ -5,6 +5,7 @@ import { Level, SlowPolicy, PatternSchema, type Snapshot, type Stats } from '@ap
 import { create } from '@bufbuild/protobuf'
 import { own } from './lib/own.svelte'
 import { eachStats, idOf, items, memory, namesOf, said, type Item } from './lib/api'
+import { Changes, type News } from './lib/news'
 import { Pace } from './lib/pace'
 import { lastName, named } from './lib/texts'
 import { levelsOf, mayMatch, type Levels } from './lib/patterns'
@@ -199,9 +200,6 @@ export async function history(entity: string, select: Selector, asOf: bigint | u
   return all.map((it) => it.snapshot).sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
 }
 
-/** What changed: entities, with the time of their newest snapshots. */
-export type News = Map<string, bigint>
-
 /** What a panel looks at: what has these names from the memory down, or what a pattern as text matches. */
 type Watched = { names: string[] } | { text: string }
 
@@ -231,10 +229,10 @@ class Stream {
   /** Updates that have come, and those that were left out since the page was too slow for them. */
   got = 0
   skipped = 0
-  #wanted = new Map<symbol, { watched: Watched[]; levels: Levels[]; tell: (news: News) => void }>()
+  #wanted = new Map<symbol, { watched: Watched[]; levels: Levels[]; tell: (news: News, oldest: News) => void }>()
   #abort?: AbortController
   #restart?: ReturnType<typeof setTimeout>
-  #news: News = new Map()
+  #changes = new Changes()
   #frame = 0
   #turns = new Turns(() => this.#again())
   /** Segments and entities that change, of which the stream does not tell. */
@@ -255,7 +253,7 @@ class Stream {
    * Has tell called, at most once a frame, when something under one of these (names from the memory down), or what a
    * pattern as text matches, changes; of a text perhaps for more than it matches.
    */
-  watch(patterns: string[][] | string, tell: (news: News) => void): () => void {
+  watch(patterns: string[][] | string, tell: (news: News, oldest: News) => void): () => void {
     const key = Symbol()
     const watched: Watched[] = typeof patterns === 'string' ? [{ text: patterns }] : patterns.map((names) => ({ names }))
     this.#wanted.set(key, { watched, levels: watched.map(levelsIn), tell })
@@ -339,7 +337,7 @@ class Stream {
   }
 
   #note(entity: string, t: bigint) {
-    if (t > (this.#news.get(entity) ?? t - 1n)) this.#news.set(entity, t)
+    this.#changes.note(entity, t)
     this.#frame ||= requestAnimationFrame(() => this.#tell())
   }
 
@@ -430,15 +428,15 @@ class Stream {
 
   #tell() {
     this.#frame = 0
-    const news = this.#news
-    this.#news = new Map()
-    const all = [...news].map(([entity, t]) => ({ entity, t, names: namesOf(entity) }))
+    const { newest, oldest } = this.#changes
+    this.#changes = new Changes()
+    const all = [...newest].map(([entity, t]) => ({ entity, t, names: namesOf(entity) }))
     for (const w of this.#wanted.values()) {
       const own: News = new Map()
       for (const { entity, t, names } of all) {
         if (w.levels.some((levels) => mayMatch(levels, names))) own.set(entity, t)
       }
-      if (own.size) w.tell(own)
+      if (own.size) w.tell(own, oldest)
     }
   }
 }

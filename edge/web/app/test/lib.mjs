@@ -16,7 +16,7 @@ async function lib(name) {
   })
   return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
 }
-const [{ parse, within, rfc3339 }, { ticks }, { nextAfter }, { Latest }, { levelsOf, mayMatch }] = await Promise.all(['time', 'ruler', 'next', 'latest', 'patterns'].map(lib))
+const [{ parse, within, rfc3339 }, { ticks }, { nextAfter }, { Latest }, { levelsOf, mayMatch }, { Changes }] = await Promise.all(['time', 'ruler', 'next', 'latest', 'patterns', 'news'].map(lib))
 const time = (text) => parse(text, 0n)
 
 // All times that servers have can be written, and are read as they are written.
@@ -118,3 +118,8 @@ assert.deepEqual(levelsOf('robot2:Object'), [undefined])
 assert.equal(mayMatch(levelsOf('Object/*/p'), ['Object', 'Instance', 'q', 'cup']), false)
 assert.equal(mayMatch(levelsOf('Object/*/p'), ['Object', 'Instance', 'p', 'cup']), true)
 assert.equal(mayMatch(levelsOf('~.*/Text'), ['Speech', 'Text']), true)
+
+// Of what came late is told, though newer things came with it.
+const changes = new Changes()
+for (const [of, t] of [['a', 5n], ['a', -3n], ['b', 1n], ['a', 4n], ['a', 9n]]) changes.note(of, t)
+assert.deepEqual([[...changes.newest], [...changes.oldest]], [[['a', 9n], ['b', 1n]], [['a', -3n], ['b', 1n]]])

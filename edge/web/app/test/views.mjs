@@ -142,6 +142,14 @@ await test(
     await inspector.getByText('the_int').hover()
     await inspector.getByRole('button', { name: 'plot', exact: true }).first().click()
     await page.waitForURL((u) => u.searchParams.get('view') === 'plots' && u.searchParams.get('plot') === 'Example/ExampleData/me/data#the_int')
+
+    step('What comes late is asked for.')
+    const from = (r) => (r.url().includes('/view/series') ? BigInt(new URL(r.url()).searchParams.get('from')) : undefined)
+    await page.keyboard.press('End')
+    const now = BigInt(await ask('now'))
+    await page.waitForRequest((r) => from(r) > now - 5_000_000_000n)
+    const [late] = await Promise.all([ask('late'), page.waitForRequest((r) => from(r) < now - 5_000_000_000n)])
+    assert.ok(BigInt(late) < now)
   },
   { expected: [/^503: /] },
 )
