@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/catalogue"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/service"
 )
@@ -196,8 +197,8 @@ func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return st, err
 	}
-	counts, apart := pinned.catalogued()
-	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelProviderSegment, counts)
+	counting, apart := pinned.catalogued()
+	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelProviderSegment, counting)
 	if err != nil {
 		return st, err
 	}
@@ -271,8 +272,8 @@ func addHeld(seg *SegmentStats, snapshots uint64, bytes int64, recorded engram.I
 // countEntities counts the entities of a provider segment that the sealed episodes of a
 // version hold, and others, which may be among them.
 func (a *admin) countEntities(ctx context.Context, v *version, provider engram.ID, others []episode.Entity) (uint64, error) {
-	counts, apart := v.catalogued() // of this look-up: what leaves meanwhile is told apart now
-	held, err := a.disk.catalogue.Held(ctx, provider, counts)
+	counting, apart := v.catalogued()
+	held, err := a.disk.catalogue.Held(ctx, provider, counting)
 	if err != nil {
 		return 0, err
 	}
@@ -321,7 +322,7 @@ func (a *admin) Policies(ctx context.Context) ([]SegmentPolicy, error) {
 			known[d.ID.Truncate(engram.LevelCoreSegment)] = true
 		}
 	}
-	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment, func(string) bool { return true })
+	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment, catalogue.All)
 	if err != nil {
 		return nil, err
 	}

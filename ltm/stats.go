@@ -3,7 +3,6 @@ package ltm
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/catalogue"
@@ -67,12 +66,15 @@ func (v *version) writingEntities() (map[engram.ID][]episode.Entity, error) {
 // catalogued says which episodes count of those that the catalogue knows, in one look-up.
 // After it, apart returns the sealed episodes of the version that did not count: they tell
 // themselves what they hold.
-func (v *version) catalogued() (counts func(episode string) bool, apart func() []*handle) {
-	apart = sync.OnceValue(v.leaving) // after the catalogue was read
-	return func(name string) bool {
-		h := v.sealed[name]
-		return h != nil && !slices.Contains(apart(), h)
-	}, apart
+func (v *version) catalogued() (counting catalogue.Counting, apart func() []*handle) {
+	var leaving []*handle
+	return func() func(string) bool {
+		leaving = v.leaving()
+		return func(name string) bool {
+			h := v.sealed[name]
+			return h != nil && !slices.Contains(leaving, h)
+		}
+	}, func() []*handle { return leaving }
 }
 
 // entitiesOf returns what episodes say themselves that they hold of a provider segment.
@@ -143,8 +145,8 @@ func (c *counting) below(parent engram.ID) (total sum, err error) {
 
 // provider counts what is on disk of a provider segment's entities.
 func (c *counting) provider(id engram.ID) (total sum, err error) {
-	counts, apart := c.version.catalogued()
-	held, err := c.s.disk.catalogue.Held(c.ctx, id, counts)
+	counting, apart := c.version.catalogued()
+	held, err := c.s.disk.catalogue.Held(c.ctx, id, counting)
 	if err != nil {
 		return total, err
 	}

@@ -106,12 +106,16 @@ func (c *holdingsCache) putNames(parent engram.ID, list []string, age uint64) {
 }
 
 // getHeld returns what is held of a provider segment, if all episodes count.
-func (c *holdingsCache) getHeld(provider engram.ID, counts func(string) bool) ([]Held, bool) {
+func (c *holdingsCache) getHeld(provider engram.ID, counting Counting) ([]Held, bool) {
 	c.mu.Lock()
 	list, ok := c.held[provider]
 	episodes := c.episodes
 	c.mu.Unlock()
-	return list, ok && !slices.ContainsFunc(episodes, func(name string) bool { return !counts(name) })
+	if !ok {
+		return nil, false
+	}
+	counts := counting()
+	return list, !slices.ContainsFunc(episodes, func(name string) bool { return !counts(name) })
 }
 
 func (c *holdingsCache) putHeld(provider engram.ID, list []Held, episodes []string, age uint64) {

@@ -138,14 +138,20 @@ func (h Held) With(snapshots, inForce uint64, bytes int64, span engram.Interval)
 	return h
 }
 
-// Held returns what the episodes hold of the entities of a provider segment, by name. counts
-// selects the episodes; it is called after the moment of the answer is fixed. The slice is
+// Counting returns what selects the episodes that count in an answer. It is called once the moment
+// of the answer is fixed, and again where that is another one: then the last one holds.
+type Counting func() (counts func(episode string) bool)
+
+// All has all episodes count.
+func All() (counts func(episode string) bool) { return func(string) bool { return true } }
+
+// Held returns what the episodes hold of the entities of a provider segment, by name. The slice is
 // shared: not to be changed.
-func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(episode string) bool) ([]Held, error) {
+func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counting Counting) ([]Held, error) {
 	if provider.Level() != engram.LevelProviderSegment {
 		return nil, engram.Errorf(engram.Invalid, provider.String(), "is a %s; name a provider segment", provider.Level())
 	}
-	if list, ok := c.cache.getHeld(provider, counts); ok {
+	if list, ok := c.cache.getHeld(provider, counting); ok {
 		return list, nil
 	}
 	var list []Held
@@ -154,7 +160,7 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 	err := c.readMoment(ctx, func(tx *sql.Tx) (err error) {
 		list = nil
 		var apart string
-		if names, apart, err = countedEpisodes(ctx, tx, counts); err != nil {
+		if names, apart, err = countedEpisodes(ctx, tx, counting); err != nil {
 			return err
 		}
 		all = apart == ""
@@ -199,21 +205,24 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 
 // countedEpisodes returns the names of all episodes, and a condition that excludes the
 // holdings of those that do not count.
-func countedEpisodes(ctx context.Context, tx *sql.Tx, counts func(string) bool) (names []string, condition string, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT id, name FROM episodes")
-	var apart []string
+func countedEpisodes(ctx context.Context, tx *sql.Tx, counting Counting) (names []string, condition string, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, name FROM episodes") // the first of them fixes the moment
+	ids := map[string]int64{}
 	err = each(rows, err, func() error {
 		var id int64
 		var name string
-		if err := rows.Scan(&id, &name); err != nil {
-			return err
-		}
+		err := rows.Scan(&id, &name)
 		names = append(names, name)
-		if !counts(name) {
-			apart = append(apart, strconv.FormatInt(id, 10))
-		}
-		return nil
+		ids[name] = id
+		return err
 	})
+	counts := counting()
+	var apart []string
+	for _, name := range names {
+		if !counts(name) {
+			apart = append(apart, strconv.FormatInt(ids[name], 10))
+		}
+	}
 	if len(apart) > 0 {
 		condition = " AND holdings.episode NOT IN (" + strings.Join(apart, ",") + ")"
 	}
@@ -232,8 +241,8 @@ type Total struct {
 }
 
 // Totals returns the sums for each segment of a level (LevelCoreSegment or
-// LevelProviderSegment), sorted by ID. counts selects the episodes, as in [Catalogue.Held].
-func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counts func(episode string) bool) ([]Total, error) {
+// LevelProviderSegment), sorted by ID.
+func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counting Counting) ([]Total, error) {
 	columns := "memory, core, provider"
 	switch level {
 	case engram.LevelProviderSegment:
@@ -245,7 +254,7 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counts func(
 	var list []Total
 	err := c.readMoment(ctx, func(tx *sql.Tx) error {
 		list = nil
-		_, apart, err := countedEpisodes(ctx, tx, counts)
+		_, apart, err := countedEpisodes(ctx, tx, counting)
 		if err != nil {
 			return err
 		}
