@@ -233,8 +233,9 @@ func unremoved(statements []*Statement, provider, robot string) []*Statement {
 	statements = slices.Clone(statements)
 	for i, s := range statements {
 		if s.Provider == provider && (s.Robot == "" || s.Robot == robot) && s.Item.Removed != nil {
-			again := *s
-			again.Item.Removed = nil
+			again, item := *s, *s.Item
+			item.Removed = nil
+			again.Item = &item
 			statements[i] = &again
 		}
 	}
