@@ -249,6 +249,7 @@ func (f *forgetter) carryOut(ctx context.Context, u *unwanted, progress Progress
 	done.forgotten.Volatile = volatile.total()
 	done.finish()
 	f.ledger.noteForgetting(ctx, &done, volatile, u.Why, u.By, u.what())
+	f.aheads.LookAhead(ctx)
 	return done.forgotten, err
 }
 

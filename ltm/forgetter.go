@@ -49,6 +49,7 @@ type forgetter struct {
 	retention  *retention
 	ledger     *ledger
 	compactor  *compactor
+	aheads     *aheads
 
 	ctx    context.Context // of the background
 	cancel context.CancelFunc

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 // A clock that was a year ahead for one epoch hides nothing from the next: what is newest is
@@ -89,7 +90,7 @@ func TestEpochOfAClockThatWasAhead(t *testing.T) {
 			if got, missing := l.times(t, entities[0], engram.TargetBoth, engram.Latest(1)); len(missing) > 0 {
 				t.Errorf("%v is the latest, and missing is %+v", got, missing)
 			}
-			if a := l.wm.Ahead(); len(a) > 0 {
+			if a := l.ahead(t); len(a) > 0 {
 				t.Errorf("all is forgotten, and there is %+v", a)
 			}
 			l.end(t)
@@ -156,5 +157,129 @@ func TestLatestIsOnDisk(t *testing.T) {
 		}
 		to(now.Add(10 * time.Minute))
 		want = ahead
+	}
+}
+
+// ahead returns what both memories have beyond the present.
+func (l *life) ahead(t *testing.T) []wm.Ahead {
+	t.Helper()
+	l.LookAhead(t.Context())
+	return l.Ahead(t.Context(), l.wm.Ahead())
+}
+
+// What is noted of forgetting cannot be forgotten, and nobody is told to.
+func TestNotesOfForgettingAreNotAhead(t *testing.T) {
+	var c clock
+	c.Store(1_700_000_000_000_000_000)
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: c.now})
+	l.addSystemState(t)
+	l.commit(t, "Test/Logged/p/a", c.now(), "x")
+	c.Add(int64(time.Hour))
+	forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Logged"), Why: "asked"})
+	if len(l.records(t, engram.MustID("Test/Logged"))) == 0 {
+		t.Fatal("nothing is noted")
+	}
+	if !l.Recorded(t.Context(), l.wm.Number()) {
+		t.Fatal("it is not recorded")
+	}
+	c.Add(-int64(time.Hour))
+	if len(l.wm.Ahead()) == 0 {
+		t.Fatal("the note is not ahead")
+	}
+	if found := l.ahead(t); len(found) > 0 {
+		t.Errorf("%+v is told", found)
+	}
+}
+
+// What is on the disk beyond the present is told, by segment, whether it is sealed or being
+// written, also when the working memory has evicted it, and after a restart, until it is
+// forgotten or the present has come to it. A segment that takes any time has nothing beyond.
+func TestAheadOnDiskIsTold(t *testing.T) {
+	const year, planned = 365 * 24 * time.Hour, "Test/Planned/p/"
+	var c clock
+	now := engram.Time(1_700_000_000_000_000_000)
+	to := func(t engram.Time) { now = t; c.Store(int64(t)) }
+	to(now)
+	o := ltm.Options{Dir: fastDir(t), Now: c.now}
+	epoch := func() *life {
+		l := begin(t, o)
+		if err := l.wm.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Planned"), MaxAhead: engram.AnyAhead}); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	var l *life
+	commit := func(n int, entities ...string) {
+		t.Helper()
+		for i := range n {
+			to(now.Add(time.Second))
+			for _, e := range entities {
+				l.commit(t, e, now, marker(e, now, i))
+			}
+		}
+	}
+	want := func(what string, counts map[string]int) {
+		t.Helper()
+		found := l.ahead(t)
+		if !slices.IsSortedFunc(found, func(a, b wm.Ahead) int { return a.Segment.Compare(b.Segment) }) || len(found) != len(counts) {
+			t.Errorf("%s: %+v is told, want %v", what, found, counts)
+		}
+		for _, a := range found {
+			if a.Entities != counts[a.Segment.String()] || !a.Segment.Contains(a.Example) || a.Present != now.Add(time.Minute) || a.Last <= a.Present {
+				t.Errorf("%s: %+v is told, want %v", what, a, counts)
+			}
+		}
+	}
+	const a, b, x = "Test/Logged/p/a", "Test/Logged/q/b", "Test/Volatile/p/x"
+	l = epoch()
+	commit(3, a, b, x, planned+"a")
+	right := now
+	to(now.Add(year))
+	commit(3, a, planned+"a")
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	commit(3, a, b, x, planned+"b")
+	if !l.Recorded(t.Context(), l.wm.Number()) {
+		t.Fatal("it is not recorded")
+	}
+	want("while the clock is ahead", nil)
+	last := now
+	to(right)
+	all := map[string]int{"Test/Logged": 2, "Test/Volatile": 1}
+	want("when it is set right", all)
+	commit(4, a, b, x, planned+"a") // as many as evict all that is ahead
+	if found := l.wm.Ahead(); len(found) > 0 {
+		t.Fatalf("the working memory still has %+v", found)
+	}
+	want("when it is evicted", all)
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	want("when it is sealed", all)
+	l.end(t)
+	l = epoch()
+	commit(1, a)
+	want("after a restart", all)
+	if err := l.wm.RemoveSegment(t.Context(), engram.MustID("Test/Volatile")); err != nil {
+		t.Fatal(err)
+	}
+	want("when a segment is no more", map[string]int{"Test/Logged": 2})
+	if err := l.wm.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Volatile"), MaxAhead: engram.AnyAhead}); err != nil {
+		t.Fatal(err)
+	}
+	want("when a segment takes any time", map[string]int{"Test/Logged": 2})
+	back := now
+	to(last.Add(-time.Second))
+	want("when the present has come to it", nil)
+	to(back)
+	want("when the clock is set back", map[string]int{"Test/Logged": 2})
+	beyond := engram.Interval{Start: now.Add(time.Minute), End: engram.MaxTime}
+	forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Logged/q"), Span: beyond, Why: "clock"})
+	want("when one of them is forgotten", map[string]int{"Test/Logged": 1})
+	forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Logged"), Span: beyond, Why: "clock"})
+	want("when it is forgotten", nil)
+	if got, _ := l.times(t, planned+"b", engram.TargetLTM, engram.Latest(1)); !slices.Equal(got, []engram.Time{last}) {
+		t.Errorf("of what is planned there is %v, want %v", got, last)
 	}
 }

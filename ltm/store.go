@@ -119,6 +119,7 @@ type Store struct {
 	recaller
 	past
 	admin
+	aheads
 }
 
 // env is what every part of a store works with.
@@ -184,12 +185,13 @@ func (s *Store) compose() {
 	s.orderBook = orderBook{e, &s.state, &s.disk, &s.keeper}
 	s.forgetter = forgetter{
 		env: e, forgetting: &s.forgetting, state: &s.state, account: &s.account, logs: &s.logs, disk: &s.disk,
-		folder: &s.episodeFolder, repairer: &s.repairer, compactor: &s.compactor, keeper: &s.keeper, orders: &s.orderBook,
+		folder: &s.episodeFolder, repairer: &s.repairer, compactor: &s.compactor, keeper: &s.keeper, orders: &s.orderBook, aheads: &s.aheads,
 		retention: &retention{e, &s.policies, &s.state, &s.account, &s.disk, &s.keeper}, ledger: &ledger{e, &s.account},
 	}
 	s.reader = reader{e, &s.policies, &s.account, &s.disk, &s.logs}
 	s.recaller = recaller{e, &s.policies, &s.account, &s.forgetting, &s.reader}
 	s.past = past{e, &s.state, &s.policies, &s.account, &s.disk}
+	s.aheads.env, s.aheads.disk = e, &s.disk
 	s.admin = admin{e, &s.policies, &s.account, &s.state, &s.disk, &s.logs, &s.repairer}
 }
 

@@ -128,6 +128,7 @@ func (s *Server) start(c *Config) error {
 			})
 		}
 	}
+	lookAhead(s) // for who asks right away
 	s.run.Go(func() { tellTroubles(s) })
 	return nil
 }

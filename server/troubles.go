@@ -27,7 +27,11 @@ func (s *Server) Troubles() (all []string) {
 }
 
 func troublesOf(s *Server) (all []trouble) {
-	if ahead := s.wm.Ahead(); len(ahead) > 0 {
+	ahead := s.wm.Ahead()
+	if s.ltm != nil {
+		ahead = s.ltm.Ahead(s.ctx, ahead)
+	}
+	if len(ahead) > 0 {
 		t := trouble{text: aheadText(s, ahead)}
 		for i := range ahead {
 			t.of = append(t.of, ahead[i].Segment.String())
@@ -42,6 +46,14 @@ func troublesOf(s *Server) (all []trouble) {
 		}
 	}
 	return all
+}
+
+// lookAhead looks for what the long-term memory has beyond the present. Who asks for the
+// troubles does not wait for it.
+func lookAhead(s *Server) {
+	if s.ltm != nil {
+		s.ltm.LookAhead(s.ctx)
+	}
 }
 
 // troublesEvery is how often tellTroubles looks for new troubles.
@@ -69,6 +81,7 @@ func tellTroubles(s *Server) {
 		told = now
 		select {
 		case <-tick.C:
+			lookAhead(s)
 		case <-s.ctx.Done():
 			return
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -71,6 +73,73 @@ func TestStampsAheadAreTold(t *testing.T) {
 			t.Errorf("when it is the present, %q is told", got)
 		}
 	})
+}
+
+// What an earlier epoch has left on the disk, stamped ahead of the clock, is told from the start
+// on, whatever the working memory has of it, until what is advised is done.
+func TestStampsAheadOnDiskAreTold(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	dir := t.TempDir()
+	var ahead atomic.Int64
+	now := func() engram.Time { return engram.Now().Add(time.Duration(ahead.Load())) }
+	begin := func() *server.Server {
+		store, err := ltm.Open(t.Context(), ltm.Options{Dir: dir, Now: now, Log: testkit.Quiet, DiskLimit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := server.New(server.Config{
+			Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{
+				{ID: engram.MustID("Test/Core"), History: engram.Bounds{MaxCount: 1}},
+				{ID: engram.MustID("Test/Simulated"), MaxAhead: engram.AnyAhead},
+			}}},
+			Now: now, Store: store, Log: testkit.Quiet,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	commitAll := func(s *server.Server) {
+		t.Helper()
+		for _, e := range []string{"Test/Core/me/a", "Test/Core/me/b", "Test/Simulated/me/a"} {
+			for _, r := range commit(t, s, testkit.Update(t, e, now(), "x")) {
+				if r.Err != nil {
+					t.Fatal(r.Err)
+				}
+			}
+		}
+	}
+	s := begin()
+	ahead.Store(int64(year))
+	commitAll(s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ahead.Store(0)
+	s = begin()
+	commitAll(s)
+	got := s.Troubles()
+	if len(got) != 1 {
+		t.Fatalf("troubles are %q", got)
+	}
+	for _, part := range []string{"of 2 entities", "Test/Core/me/", `'engram ltm forget "Test/Core" --range`} {
+		if !strings.Contains(got[0], part) {
+			t.Errorf("%q is not in %q", part, got[0])
+		}
+	}
+	if strings.Contains(got[0], "Simulated") {
+		t.Errorf("a segment that takes any time is named: %q", got[0])
+	}
+	order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("Test/Core")}, Span: engram.Interval{Start: now().Add(2 * time.Minute), End: engram.MaxTime}, Why: "clock"}
+	if _, err := s.LongTerm().Forget(t.Context(), order, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got = s.Troubles(); len(got) > 0 {
+		t.Errorf("when it is forgotten, %q is told", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A trouble is logged once, when it comes, also in the minute in which another one goes.

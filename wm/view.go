@@ -3,6 +3,7 @@ package wm
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/query"
@@ -33,6 +34,20 @@ func (w *WM) Compiler() *query.Compiler { return w.compiler }
 // Present returns the latest time that is not beyond the present for an entity that the
 // view need not have.
 func (v *View) Present(entity engram.ID) engram.Time { return v.w.present(entity, v.lens.now) }
+
+// Reaches returns the clock, and how far the presents of the core segments reach beyond it,
+// but for those that take any time.
+func (v *View) Reaches() (now engram.Time, reaches map[engram.ID]time.Duration) {
+	now, reaches = v.lens.now, map[engram.ID]time.Duration{}
+	for _, m := range v.w.memories.sorted() {
+		for _, c := range m.value.cores.sorted() {
+			if present := c.value.present(now); present < engram.MaxTime {
+				reaches[c.value.id] = present.Sub(now)
+			}
+		}
+	}
+	return now, reaches
+}
 
 // Has reports whether there is a node of that ID, from a memory to an entity.
 func (v *View) Has(id engram.ID) bool {

@@ -678,6 +678,50 @@ func TestManyEntities(t *testing.T) {
 	}
 }
 
+// What is late is told of the episodes and the core segments that are asked about, each entity
+// once; of what was not recorded, such as values in force, nothing is.
+func TestLate(t *testing.T) {
+	ctx := context.Background()
+	dir := folder(t)
+	c := open(t, dir)
+	const hour = engram.Time(time.Hour)
+	x, y, z, other := engram.MustID("M/A/p/x"), engram.MustID("M/A/q/y"), engram.MustID("M/B/p/z"), engram.MustID("M/C/p/x")
+	for _, e := range []struct {
+		name string
+		from engram.Time
+		of   []engram.ID
+	}{{"a.mcap", hour, []engram.ID{x, y, z, other}}, {"b.mcap", 2 * hour, []engram.ID{x, other}}, {"c.mcap", 3 * hour, []engram.ID{x, y, z, other}}} {
+		info, entities := record(t, dir, e.name, e.from, 1, e.of...)
+		for i := range entities {
+			if e.name == "c.mcap" && entities[i].ID == y {
+				entities[i].Recorded = engram.Interval{}
+			}
+		}
+		if err := c.Put(ctx, info, entities); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type found = map[engram.ID]catalogue.Late
+	a, b := x.Truncate(engram.LevelCoreSegment), z.Truncate(engram.LevelCoreSegment)
+	for _, q := range []struct {
+		episodes []string
+		after    map[engram.ID]engram.Time
+		besides  engram.ID
+		want     found
+	}{
+		{nil, map[engram.ID]engram.Time{a: 0}, engram.ID{}, found{}},
+		{[]string{"a.mcap", "b.mcap"}, map[engram.ID]engram.Time{a: hour - 1, b: hour}, engram.ID{}, found{a: {2, x, 2 * hour}}},
+		{[]string{"a.mcap", "b.mcap"}, map[engram.ID]engram.Time{a: hour - 1, b: 0}, x, found{a: {1, y, hour}, b: {1, z, hour}}},
+		{[]string{"a.mcap", "c.mcap"}, map[engram.ID]engram.Time{a: hour, b: 3*hour - 1}, engram.ID{}, found{a: {1, x, 3 * hour}, b: {1, z, 3 * hour}}},
+		{[]string{"a.mcap", "b.mcap", "c.mcap"}, map[engram.ID]engram.Time{a: 3 * hour}, engram.ID{}, found{}},
+	} {
+		got, err := c.Late(ctx, q.episodes, q.after, func(id engram.ID) bool { return id == q.besides })
+		if err != nil || !reflect.DeepEqual(got, q.want) {
+			t.Errorf("of %v after %v there is %+v, %v; want %+v", q.episodes, q.after, got, err, q.want)
+		}
+	}
+}
+
 // A catalogue that an earlier release has made so that others may read it is for this
 // user alone once it is opened.
 func TestOpeningMakesItPrivate(t *testing.T) {
