@@ -557,6 +557,9 @@ func TestPlaceOfARobotThatWasRemoved(t *testing.T) {
 		t.Fatal(all, mark, err)
 	}
 	plan.code("its place", all[0].Err, engram.Conflict)
+	if f, err := operator.View(t.Context()); err != nil || f.Has("tug") {
+		t.Error("the refusal took the removal back", err)
+	}
 }
 
 // A robot whose parent is removed waits for it, since nobody else can give it another one; other children have none.
