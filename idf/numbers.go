@@ -22,7 +22,8 @@ type Numbers struct {
 
 // Numbers compiles a reader of numbers at paths as [Found.Path] has them, such as
 // position[3], limits["knee"].max, or limits.knee.max; the empty path is that of a payload
-// that is a number itself.
+// that is a number itself. In a list beside a list "name" of as many texts ([ElementLabels])
+// position["knee"] is the first element of that name, wherever it stands.
 //
 // The error is NotFound and names the path and the nearest member there is, TypeMismatch
 // if there is no number at the path, Invalid for a path that cannot be one, and Exhausted
@@ -52,7 +53,8 @@ func (t *Type) Numbers(paths []string) (*Numbers, error) {
 
 // Read sets out[i] to the number at path i: NaN where the payload has none. Bools are 0
 // and 1, enumerations their numbers, durations and times seconds, times since the Unix
-// epoch. A member that cannot be unset is zero if it is not written. The error is Corrupt.
+// epoch. A member that cannot be unset is zero if it is not written. What goes by a name
+// that the payload does not have is a NaN that [IsUnnamed] knows. The error is Corrupt.
 func (r *Numbers) Read(b []byte, out []float64) error { return r.read(b, &sink{numbers: out}) }
 
 // ReadExactly reads as [Numbers.Read] does, and sets texts[i] to the number at path i if it is a whole one, with all its
@@ -125,16 +127,19 @@ func (p *pick) scalar(m *member, num uint64, out *sink) {
 }
 
 // forget takes back what was read at a place and below it.
-func (p *pick) forget(out *sink) {
-	p.set(out, math.NaN())
+func (p *pick) forget(out *sink) { p.setAll(out, math.NaN()) }
+
+// setAll sets what is read at a place and below it.
+func (p *pick) setAll(out *sink, v float64) {
+	p.set(out, v)
 	for _, f := range p.fields {
-		f.forget(out)
+		f.setAll(out, v)
 	}
 	for _, it := range p.items {
-		it.forget(out)
+		it.setAll(out, v)
 	}
 	for _, k := range p.keys {
-		k.forget(out)
+		k.setAll(out, v)
 	}
 }
 
@@ -150,6 +155,10 @@ func (p *pick) message(l *layout, b []byte, out *sink) error {
 	}
 	for _, f := range p.fields {
 		f.seen = 0
+	}
+	count, err := p.nameLists(l, b)
+	if err != nil {
+		return err
 	}
 	for _, i := range p.zeros {
 		if math.IsNaN(out.numbers[i]) { // another record of the same message may have set it
@@ -184,6 +193,13 @@ func (p *pick) message(l *layout, b []byte, out *sink) error {
 			}
 		}
 	}
+	if p.names != nil {
+		for _, f := range p.fields {
+			if f.m.list {
+				f.endNamed(count, f.seen, out)
+			}
+		}
+	}
 	return nil
 }
 
@@ -213,32 +229,39 @@ func (p *pick) record(o *occurrence, out *sink) error {
 	case !m.list:
 		return p.one(m, o, out)
 	case o.isPacked():
-		return p.packed(o.b, out)
+		first := p.seen
+		p.seen += m.packedLen(o.b)
+		if err := p.packed(p.items, first, o.b, out); err != nil {
+			return err
+		}
+		return p.packed(p.called, first, o.b, out)
 	}
-	it := p.at(p.seen)
+	index := p.seen
 	p.seen++
-	if it == nil {
-		return nil
+	for _, items := range [2][]item{p.items, p.called} {
+		if it := at(items, index); it != nil {
+			if err := it.one(m, o, out); err != nil {
+				return err
+			}
+		}
 	}
-	return it.one(m, o, out)
+	return nil
 }
 
 // at returns what is read of a list's element, nil for nothing.
-func (p *pick) at(index int) *pick {
-	i, found := slices.BinarySearchFunc(p.items, index, func(it item, index int) int { return cmp.Compare(it.index, index) })
+func at(items []item, index int) *pick {
+	i, found := slices.BinarySearchFunc(items, index, func(it item, index int) int { return cmp.Compare(it.index, index) })
 	if !found {
 		return nil
 	}
-	return p.items[i].pick
+	return items[i].pick
 }
 
-// packed reads elements of a list of scalars.
-func (p *pick) packed(b []byte, out *sink) error {
-	m, first := p.m, p.seen
-	count := m.packedLen(b)
-	p.seen += count
+// packed reads elements of a list of scalars, of which b has those from first on.
+func (p *pick) packed(items []item, first int, b []byte, out *sink) error {
+	m, count := p.m, p.seen-first
 	at := 0 // the element that b begins with
-	for _, it := range p.items {
+	for _, it := range items {
 		i := it.index - first
 		if i < 0 {
 			continue
@@ -341,22 +364,37 @@ func (p *pick) variant(b []byte, out *sink) error {
 
 // variants reads the content of a list or a dict in a Value.
 func (p *pick) variants(v variant, out *sink) error {
-	if v.kind == variantList && len(p.items) == 0 || v.kind == variantDict && len(p.keys) == 0 {
+	if v.kind == variantList && len(p.items)+len(p.keys) == 0 || v.kind == variantDict && len(p.keys) == 0 {
 		return nil
+	}
+	if v.kind == variantDict {
+		if err := p.nameVariants(v.b); err != nil {
+			return err
+		}
 	}
 	for i := 0; ; i++ {
 		content, rest, found, err := nextRecord(v.b, 1)
-		if err != nil || !found {
+		if err != nil {
 			return err
 		}
+		if !found {
+			if v.kind == variantList {
+				p.endNamed(p.beside, i, out)
+			}
+			return nil
+		}
 		v.b = rest
-		k := p.at(i)
+		k := at(p.items, i)
 		if v.kind == variantDict {
 			var key []byte
 			if key, content, err = dictEntry(content); err != nil {
 				return err
 			}
 			k = p.keys[string(key)]
+		} else if named := at(p.called, i); named != nil {
+			if err := named.variant(content, out); err != nil {
+				return err
+			}
 		}
 		if k == nil {
 			continue

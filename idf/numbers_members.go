@@ -11,6 +11,7 @@ import (
 // NumberMember is a number in a payload, for display.
 type NumberMember struct {
 	Path string           // as [Type.Numbers] takes it
+	Name string           // of an element that goes by its name ([Type.NameNumbers])
 	Type string           // in IDF's words, such as "Double" or "Duration"; of an enumeration its name
 	Keys map[int32]string // of an enumeration's numbers; not to be changed
 	Doc  string           // the comment at its definition, or at that of what it is in
@@ -211,23 +212,35 @@ func (l *numberLister) variant(doc string, b []byte, depth int) error {
 	return nil
 }
 
-// NumberLabels returns of numbers in a payload, as [Type.NumberMembers] has them, what those in lists are
-// about ([ElementLabels]), by path. The error is Corrupt.
-func (t *Type) NumberLabels(b []byte, members []NumberMember) (labels map[string]string, err error) {
+// NameNumbers has members, as [Type.NumberMembers] has them of a payload, go by name where they are elements of a list beside
+// as many names ([ElementLabels]), so that they are found where other payloads have them; of those that share a name the
+// first. The error is Corrupt.
+func (t *Type) NameNumbers(b []byte, members []NumberMember) error {
 	paths, texts := make([]string, len(members)), make([]string, len(members)) // numbers have no texts
 	for i, m := range members {
 		paths[i] = m.Path
 	}
-	err = t.Walk(b, KindString, func(f *Found) bool {
+	err := t.Walk(b, KindString, func(f *Found) bool {
 		paths, texts = append(paths, string(f.Path)), append(texts, string(f.Bytes))
 		return true
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	labels = map[string]string{}
+	known := map[string]bool{}
 	for i, label := range ElementLabels(paths, func(i int) string { return texts[i] })[:len(members)] {
-		labels[paths[i]] = label
+		if label == "" {
+			continue
+		}
+		var path walker
+		list, _, _ := cutIndex(paths[i])
+		path.path = append(path.path, list...)
+		path.key([]byte(label))
+		named := string(path.path)
+		if _, err := t.Numbers([]string{named}); err == nil && !known[named] {
+			known[named] = true
+			members[i].Path, members[i].Name = named, label
+		}
 	}
-	return labels, nil
+	return nil
 }

@@ -19,7 +19,10 @@ type pick struct {
 	zeros   []int            // of a message: where zero goes if it is not written
 	items   []item           // of a list, and of one in a Value, by index
 	seen    int              // elements of the list so far
-	keys    map[string]*pick // of a dict, and of one in a Value
+	keys    map[string]*pick // of a dict, and of one in a Value; of a list, by the names beside it
+	names   *member          // of a message with lists whose elements are read by names: the list of these
+	called  []item           // of such a list: where those with the names stand in this payload
+	beside  int              // of such a list in a Value: how many names there are in this payload
 }
 
 type item struct {
@@ -57,6 +60,9 @@ func (p *pick) into(l *layout, steps []step, out int) error {
 			if m == nil || steps[0].index || steps[0].quoted {
 				return l.unknownMember(engram.NotFound, steps[0].name)
 			}
+			if m.list && len(steps) > 1 && steps[1].quoted {
+				return p.element(l, m, steps[1:], out)
+			}
 			return p.member(l, m.index).slot(steps[1:], out)
 		}
 	}
@@ -84,6 +90,16 @@ func (p *pick) slot(steps []step, out int) error {
 		return p.key(key.text).value(m.elem(), steps[1:], out)
 	}
 	return p.value(m, steps, out)
+}
+
+// element adds what the rest of a path leads to in the element of a list that is called so by the list of names beside it.
+func (p *pick) element(l *layout, m *member, steps []step, out int) error {
+	beside := l.byName[names]
+	if beside == nil || !beside.list || beside.kind != protoreflect.StringKind || beside == m {
+		return memberErrorf(engram.NotFound, "%s is a list without a list %q beside it; say which element, such as [0]", m.name, names)
+	}
+	p.names = beside
+	return p.member(l, m.index).key(steps[0].name).value(m, steps[1:], out)
 }
 
 // value adds what the rest of a path leads to in a single value of a member.

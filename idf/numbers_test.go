@@ -153,6 +153,71 @@ func TestNumbersReadExactly(t *testing.T) {
 	}
 }
 
+// An element of a list beside as many names is read by its name, wherever it stands, in members and in Values; what has no
+// such name is told from what is no number.
+func TestNumbersByName(t *testing.T) {
+	ty := compiled(t, "acme.Joints", `
+		syntax = "proto3";
+		package acme;
+		import "engram/idf/v1/value.proto";
+		message Pair { double low = 1; }
+		message Joints { repeated double position = 1; repeated Pair limit = 2; repeated string name = 3; engram.idf.v1.Value any = 4; repeated double velocity = 5; }`)
+	paths := []string{`position["knee"]`, `limit["knee"].low`, `any["q"]["knee"]`, "position[0]", `velocity["knee"]`}
+	joints := func(names []any, values ...any) []byte {
+		var limits []any
+		for _, v := range values {
+			limits = append(limits, map[string]any{"low": v})
+		}
+		return mustEncode(t, ty, map[string]any{"position": values, "limit": limits, "name": names, "any": map[string]any{"q": values, "name": names}})
+	}
+	r, err := ty.Numbers(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unset := math.NaN()
+	for i, tt := range []struct {
+		b    []byte
+		want []float64
+	}{
+		{joints([]any{"hip", "knee"}, 1.0, 2.0), []float64{2, 2, 2, 1, notNamed}},
+		{joints([]any{"knee"}, 3.0), []float64{3, 3, 3, 3, notNamed}},
+		{joints([]any{"wheel", "hip"}, 4.0, 5.0), []float64{notNamed, notNamed, notNamed, 4, notNamed}},
+		{joints([]any{"knee", "hip"}, 6.0), []float64{notNamed, notNamed, notNamed, 6, notNamed}},
+		{joints([]any{"knee", "knee"}, math.NaN(), 7.0), []float64{unset, unset, unset, unset, notNamed}},
+		{joints([]any{"knee"}, 8.0), []float64{8, 8, 8, 8, notNamed}},
+	} {
+		got := make([]float64, len(paths))
+		if err := r.Read(tt.b, got); err != nil {
+			t.Fatal(err)
+		}
+		for k, want := range tt.want {
+			if got[k] != want && !(math.IsNaN(want) && math.IsNaN(got[k]) && IsUnnamed(want) == IsUnnamed(got[k])) {
+				t.Errorf("payload %d: %s is %v (not named: %v), want %v", i, paths[k], got[k], IsUnnamed(got[k]), want)
+			}
+		}
+	}
+
+	b := joints([]any{"knee", "hip", "knee"}, 1.0, 2.0, 3.0)
+	members, err := ty.NumberMembers(b, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ty.NameNumbers(b, members); err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, m := range members {
+		listed = append(listed, m.Path+" "+m.Name)
+	}
+	if want := []string{`position["knee"] knee`, `position["hip"] hip`, "position[2] ", "limit[0].low ", "limit[1].low ", "limit[2].low ",
+		`any["q"]["knee"] knee`, `any["q"]["hip"] hip`, `any["q"][2] `}; !slices.Equal(listed, want) {
+		t.Errorf("%q, want %q", listed, want)
+	}
+	if _, err := compiled(t, "acme.Bare", `syntax = "proto3"; package acme; message Bare { repeated double position = 1; }`).Numbers(paths[:1]); engram.CodeOf(err) != engram.NotFound {
+		t.Error(err)
+	}
+}
+
 // Ten joints of 43, with all that a robot feels.
 func BenchmarkNumbers(b *testing.B) {
 	ty := compiled(b, "acme.Feeling", `

@@ -19,8 +19,12 @@ type bucket struct {
 	ended                  bool        // there is one behind the last value
 }
 
-// add adds the number of a snapshot that is newer than those before; one that is not finite ends the value in force.
+// add adds the number of a snapshot that is newer than those before; one that is not finite ends the value in force. A
+// snapshot of other names changes nothing.
 func (b *bucket) add(t engram.Time, v float64) {
+	if idf.IsUnnamed(v) {
+		return
+	}
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		b.none++
 		if !b.ended {

@@ -6,16 +6,22 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 )
 
 // maxPaths bounds the series of one piece, and maxBins the bins of all of them.
 const (
 	maxPaths = 64
 	maxBins  = 1 << 17
+	// lookBack is in how many snapshots is looked for names of elements that the newest does not have: those of others that
+	// write to the same entity.
+	lookBack = 16
 )
 
 // series answers numbers of an entity over time, as a plot shows them:
@@ -29,7 +35,8 @@ const (
 //
 // Of each bin it tells the first, last, lowest and highest value, and the number of values; empty bins are left out.
 // A value holds until the next one, so that of the time before is told, too, and the times from which on no value is in
-// force: of the first snapshots without the member, or with NaN or an infinity in it. Losses that are known are told as gaps.
+// force: of the first snapshots without the member, or with NaN or an infinity in it. A snapshot without the name in a path,
+// such as position["knee"], tells of others, and changes nothing. Losses that are known are told as gaps.
 func (p *plots) series(w http.ResponseWriter, r *http.Request, q query) error {
 	id, err := q.id("id")
 	if err != nil {
@@ -75,16 +82,29 @@ func (p *plots) series(w http.ResponseWriter, r *http.Request, q query) error {
 
 // fill reads the values in force before a span, and puts those in it into bins.
 func (p *plots) fill(ctx context.Context, s *span, h held, numbers *numbers, into []binned) error {
-	before, err := p.before(ctx, s, h)
-	if err != nil {
-		return err
+	at, open := s.from, make([]int, len(into)) // the series whose value is still looked for
+	for i := range open {
+		open[i] = i
 	}
-	if before != nil {
+	for range lookBack {
+		before, err := p.before(ctx, s, at, h)
+		if err != nil {
+			return err
+		}
+		if before == nil {
+			break
+		}
 		if err := numbers.read(ctx, before); err != nil {
 			return err
 		}
-		for i, v := range numbers.values {
+		at = before.Time
+		open = slices.DeleteFunc(open, func(i int) bool {
+			v := numbers.values[i]
 			into[i].before, into[i].beforeTime = v, before.Time
+			return !idf.IsUnnamed(v)
+		})
+		if len(open) == 0 {
+			break
 		}
 	}
 	return p.bin(ctx, s, h, numbers, into)
@@ -142,12 +162,12 @@ func (p *plots) bin(ctx context.Context, s *span, h held, all *numbers, into []b
 	return nil
 }
 
-// before returns the snapshot in force when a span begins, nil if there is none.
-func (p *plots) before(ctx context.Context, s *span, h held) (*engram.Snapshot, error) {
-	if s.from <= h.first {
+// before returns the newest snapshot of a span's entity before a time, nil if there is none.
+func (p *plots) before(ctx context.Context, s *span, t engram.Time, h held) (*engram.Snapshot, error) {
+	if t <= h.first {
 		return nil, nil
 	}
-	snap, err := p.snapshot(ctx, asked{entity: s.entity, selector: engram.AtOrBefore(s.from - 1), asOf: s.asOf}, true)
+	snap, err := p.snapshot(ctx, asked{entity: s.entity, selector: engram.AtOrBefore(t - 1), asOf: s.asOf}, true)
 	if code := engram.CodeOf(err); code == engram.NotFound || code == engram.TooOld {
 		return nil, nil
 	}
@@ -155,8 +175,11 @@ func (p *plots) before(ctx context.Context, s *span, h held) (*engram.Snapshot, 
 }
 
 // fieldsOf returns the paths as members that a query can ask for, so that others are not read from disk; nil if payloads of
-// the segment, which are of its type or extend it, may not have all of them.
+// the segment, which are of its type or extend it, may not have all of them, or if some may go by names, which stand elsewhere.
 func (p *plots) fieldsOf(ctx context.Context, segment engram.ID, paths []string) []string {
+	if slices.ContainsFunc(paths, func(path string) bool { return strings.Contains(path, `["`) }) {
+		return nil
+	}
 	stats, err := p.svc.Stats(ctx, engram.PatternOf(segment), engram.LevelProviderSegment)
 	if err != nil || len(stats) != 1 || stats[0].ID != segment {
 		return nil

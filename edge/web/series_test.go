@@ -283,6 +283,66 @@ func TestSeriesAsCSVRoundsNothing(t *testing.T) {
 	})
 }
 
+// Two write the joints of one robot, each those that it has: a joint is followed by its name, and what one of them says ends
+// nothing of the other's.
+func TestSeriesByName(t *testing.T) {
+	everywhere(t, func(t *testing.T, svc *server.Server) {
+		p := open(t, svc)
+		var times []engram.Time
+		for i := range 10 {
+			times = append(times, start+engram.Time(i))
+		}
+		fill(t, svc, joint, times, func(i int) any {
+			switch {
+			case i == 8: // It says that it does not know.
+				return map[string]any{"name": []any{"laser"}, "q": []any{math.NaN()}}
+			case i%4 == 0:
+				return map[string]any{"name": []any{"laser"}, "q": []any{float64(i)}}
+			}
+			return map[string]any{"name": []any{"left", "right"}, "q": []any{-float64(i), 100.0}}
+		})
+		told(t, svc, joint, times[0], times[9])
+		span := []string{"id", joint, "path", `q["laser"]`, "path", `q["left"]`, "path", `q["nobody"]`, "path", "q[0]", "to", text(start + 10), "from"}
+		got := read[series](p, "series", append(span, text(start), "n", "10")...).Series
+		laser, left, nobody, first := got[0], got[1], got[2], got[3]
+		if !slices.Equal(laser.First, []float64{0, 4}) || !slices.Equal(laser.Bin, []int{0, 4}) || !slices.Equal(laser.EndBin, []int{8}) || laser.None != 1 {
+			t.Errorf("%+v", laser)
+		}
+		if !slices.Equal(left.First, []float64{-1, -2, -3, -5, -6, -7, -9}) || len(left.EndBin) != 0 || left.None != 0 {
+			t.Errorf("%+v", left)
+		}
+		if len(nobody.Bin) != 0 || len(nobody.EndBin) != 0 {
+			t.Errorf("%+v", nobody)
+		}
+		if !slices.Equal(first.First, []float64{0, -1, -2, -3, 4, -5, -6, -7, -9}) {
+			t.Errorf("%+v", first)
+		}
+		// What was in force is what was said of it last, whoever spoke since.
+		got = read[series](p, "series", append(span, text(times[7]), "n", "1")...).Series
+		if b := got[0].Before; b == nil || b.Value != 4 || b.Time != text(times[4]) {
+			t.Errorf("%+v", b)
+		}
+		if b := got[1].Before; b == nil || b.Value != -6 {
+			t.Errorf("%+v", b)
+		}
+		if got[2].Before != nil {
+			t.Errorf("%+v", got[2].Before)
+		}
+		rows, err := csv.NewReader(p.piece("series", "id", joint, "path", `q["laser"]`, "path", `q["left"]`, "csv", "1").Body).ReadAll()
+		if err != nil || len(rows) != 11 || !slices.Equal(rows[0], []string{"time", `q["laser"]`, `q["left"]`}) || !slices.Equal(rows[3][1:], []string{"", "-2"}) || !slices.Equal(rows[5][1:], []string{"4", ""}) {
+			t.Error(rows, err)
+		}
+		var paths []string
+		for _, m := range read[struct{ Members []struct{ Path string } }](p, "members", "id", joint).Members {
+			paths = append(paths, m.Path)
+		}
+		slices.Sort(paths)
+		if want := []string{`["q"]["laser"]`, `["q"]["left"]`, `["q"]["right"]`}; !slices.Equal(paths, want) {
+			t.Errorf("%q, want %q", paths, want)
+		}
+	})
+}
+
 func TestMembers(t *testing.T) {
 	svc := memory(t, false, 0)
 	p := open(t, svc)
@@ -314,7 +374,7 @@ func TestMembers(t *testing.T) {
 	}
 	testkit.Commit(t, svc, engram.EntityUpdate{Entity: engram.MustID(joint), Time: start, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: "Arm", Bytes: b})}})
 	type member struct {
-		Path, Type, Unit, Label, Doc string
+		Path, Type, Unit, Name, Doc string
 		Keys                         map[string]string
 	}
 	got := read[struct {
@@ -322,8 +382,8 @@ func TestMembers(t *testing.T) {
 		Members  []member
 	}](p, "members", "id", joint)
 	want := []member{
-		{Path: "position[0]", Type: "Double", Label: "elbow", Doc: "Joint positions: rad."},
-		{Path: "position[1]", Type: "Double", Label: "wrist", Doc: "Joint positions: rad."},
+		{Path: `position["elbow"]`, Type: "Double", Name: "elbow", Doc: "Joint positions: rad."},
+		{Path: `position["wrist"]`, Type: "Double", Name: "wrist", Doc: "Joint positions: rad."},
 		{Path: `limit["the elbow"]`, Type: "Float"},
 		{Path: "mood", Type: "Mood", Keys: map[string]string{"0": "calm", "3": "busy"}},
 		{Path: "charge", Type: "Double"},

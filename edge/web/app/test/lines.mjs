@@ -11,7 +11,7 @@ const built = await build({
   logLevel: 'error',
   build: { write: false, emptyOutDir: false, minify: false, lib: { entry: here('../src/lib/series.ts'), formats: ['es'] } },
 })
-const { line, Numbers, valueAt } = await import(`data:text/javascript,${encodeURIComponent(built[0].output[0].code)}`)
+const { called, line, listOf, Numbers, valueAt } = await import(`data:text/javascript,${encodeURIComponent(built[0].output[0].code)}`)
 
 /** A series of values by time, in bins of a second. */
 const told = (values, more = {}) => ({
@@ -116,3 +116,7 @@ await n.fetch(1005n * s, 1014n * s, 10, undefined, true, signal)
 assert.deepEqual([...n.series[0].bins.keys()], [1010, 1012])
 // Of what is settled all that comes is late.
 assert.deepEqual([n.came(1014n * s), n.came(1015n * s)], [true, false])
+
+// Elements that go by names are called so, and are of their lists.
+assert.deepEqual(['position["left knee"]', 'position[3]', '["q"]["k\\"]"]', 'at.x', ''].map(called), ['position.left knee', 'position[3]', '["q"].k\\"]', 'at.x', ''])
+assert.deepEqual(['position["left knee"]', 'position[3]', 'at.x'].map(listOf), ['position[]', 'position[]', 'at.x'])

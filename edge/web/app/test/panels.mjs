@@ -43,9 +43,10 @@ await test(async (open) => {
   step('numbers are chosen, and plotted live')
   await go({ view: 'plots', sel: body })
   await panel.getByLabel('Filter the numbers').fill('position')
-  await panel.getByRole('checkbox', { name: /position\[3\]/ }).check()
-  await panel.getByRole('checkbox', { name: /position\[4\]/ }).check()
-  await page.waitForURL(/plot=/)
+  await panel.getByRole('checkbox', { name: /position\./ }).nth(3).check()
+  await panel.getByRole('checkbox', { name: /position\./ }).nth(4).check()
+  // By the names of joints, wherever they stand.
+  await page.waitForURL((url) => (url.searchParams.get('plot') ?? '').split('|').filter((p) => /#position\["\w+"\]$/.test(p)).length === 2)
   const two = () => [...document.querySelectorAll('[role=tabpanel] section .value')].filter((e) => /\d/.test(e.textContent)).length === 2
   await page.waitForFunction(two)
   const figures = () => [...document.querySelectorAll('[role=tabpanel] section .value')].map((e) => e.textContent).join()

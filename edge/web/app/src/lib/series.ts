@@ -59,6 +59,11 @@ const maxBins = 1 << 17
 /** Members in portions that can be asked for at once. */
 export const portions = (paths: string[]): string[][] => Array.from({ length: Math.ceil(paths.length / maxPaths) }, (_, i) => paths.slice(i * maxPaths, (i + 1) * maxPaths))
 
+/** What a path leads to: an element that goes by its name is position.knee, not position["knee"]. */
+export const called = (path: string) => path.replace(/\["((?:[^"\\]|\\.)*)"\]$/, '.$1')
+/** The list, or dict, that a path leads into. */
+export const listOf = (path: string) => path.replace(/\[(\d+|"(?:[^"\\]|\\.)*")\]$/, '[]')
+
 /** Times as lines have them, in s since 1970, and back; to the microsecond. */
 export const seconds = (t: bigint) => Number(t / 1000n) / 1e6
 export const nanoseconds = (s: number) => BigInt(Math.round(s * 1e6)) * 1000n
