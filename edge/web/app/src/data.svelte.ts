@@ -4,13 +4,14 @@ import { inForce, patternOf, queryOf, type Selector } from 'engram-client'
 import { Level, SlowPolicy, PatternSchema, type Snapshot, type Stats } from '@api/memory_pb'
 import { create } from '@bufbuild/protobuf'
 import { own } from './lib/own.svelte'
-import { eachStats, idOf, items, memory, namesOf, said, type Item } from './lib/api'
+import { eachStats, idOf, isAway, items, memory, namesOf, said, type Item } from './lib/api'
 import { Changes, type News } from './lib/news'
 import { Pace } from './lib/pace'
 import { lastName, named } from './lib/texts'
 import { levelsOf, mayMatch, type Levels } from './lib/patterns'
 import { full, SECOND, timeIn } from './lib/time'
 import { Turns } from './lib/turns'
+import { beginOf, pause } from './lib/recording'
 import { forgetShapes } from './lib/type'
 import { clock, view } from './state.svelte'
 
@@ -72,6 +73,14 @@ export interface Node {
 /** Of how many nodes a page remembers how much there was, for their rates. */
 const mostRated = 20_000
 
+/** From when to when something holds, in RAM and on disk. */
+function heldBy(n: Stats): [bigint, bigint][] {
+  const held: [bigint, bigint][] = []
+  if (n.first !== undefined && n.last !== undefined) held.push([n.first, n.last])
+  if (n.disk?.snapshots) held.push([n.disk.first, n.disk.last])
+  return held
+}
+
 class Tree {
   /** Memories, core and provider segments, in order. */
   nodes = $state<Node[]>([])
@@ -96,8 +105,10 @@ class Tree {
     let first: bigint | undefined, last: bigint | undefined
     for (const n of r.nodes) {
       if (n.level !== Level.MEMORY || n.id === 'SystemState') continue // a server writes there by itself
-      for (const t of [n.first, n.disk?.snapshots ? n.disk.first : undefined]) if (t !== undefined && (first === undefined || t < first)) first = t
-      for (const t of [n.last, n.disk?.snapshots ? n.disk.last : undefined]) if (t !== undefined && (last === undefined || t > last)) last = t
+      for (const [a, b] of heldBy(n)) {
+        if (first === undefined || a < first) first = a
+        if (last === undefined || b > last) last = b
+      }
     }
     this.active = this.nodes.some((n) => n.level === Level.MEMORY && n.rate > 0)
     this.recorded = r.nodes.some((n) => n.disk !== undefined)
@@ -108,16 +119,17 @@ class Tree {
 
   /** Where a recording ends, after which nothing came for a minute; undefined while a robot lives. */
   get end(): bigint | undefined {
-    return this.last !== undefined && clock.now - this.last > 60n * SECOND ? this.last : undefined
+    return this.last !== undefined && clock.now - this.last > pause ? this.last : undefined
   }
 
   /** Tells where a recording is, if nothing is remembered of the last hour. */
   tellOfThePast() {
-    const { first, last } = this
-    if (!view.live || first === undefined || last === undefined || clock.read() - last < 3600n * SECOND) return server.well('past')
+    const { last } = this
+    if (!view.live || last === undefined || clock.read() - last < 3600n * SECOND) return server.well('past')
     const go = () => {
+      const first = beginOf(this.nodes.filter((n) => n.level === Level.PROVIDER_SEGMENT && !n.id.startsWith('SystemState/')).flatMap(({ stats }) => heldBy(stats)), last)
       view.range = [first - (last - first) / 50n - 1n, last + (last - first) / 50n + 1n]
-      view.seek(last)
+      view.seek(first)
     }
     server.alert({ key: 'past', kind: 'note', text: `The newest of what is remembered is of ${full(last, 0)}.`, act: { name: 'Go there', run: go } })
   }
@@ -484,7 +496,7 @@ export function followServer() {
         } else if (code === Code.PermissionDenied) {
           server.alert({ key: 'lost', kind: 'error', text: `The server does not let this browser look: ${said(e)}`, hint: 'Whom a server knows, and what they may read, is in docs/security.md.' })
         } else {
-          server.alert({ key: 'lost', kind: 'error', text: `The server does not answer: ${said(e)}`, hint: 'The page tries again by itself. Is engram running?' })
+          server.alert({ key: 'lost', kind: 'error', text: isAway(e) ? said(e) : `The server does not answer: ${said(e)}`, hint: 'The page tries again by itself. Is engram running?' })
         }
       }
     }

@@ -3,6 +3,7 @@ import { now } from 'engram-client'
 import { createContext } from 'svelte'
 import { entityOf, idOf, namesOf } from './lib/api'
 import { parse, rfc3339, timeIn, within } from './lib/time'
+import { panels } from './panels'
 
 class Clock {
   /** How far the server's clock is ahead of the browser's, in ns. */
@@ -28,6 +29,8 @@ class View {
   asOf = $state<bigint | undefined>(undefined)
   /** The ID that is selected: of an entity, a snapshot, or something above. */
   sel = $state('')
+  /** The time of the snapshot that was asked for by its ID. */
+  linked = $state<bigint | undefined>(undefined)
   tab = $state('scene')
   /** The tabs of the views beside that, three at most. */
   beside = $state<string[]>([])
@@ -43,6 +46,9 @@ class View {
 
   /** Times in the address that cannot be read. */
   unreadable = $state<string[]>([])
+
+  /** Views in the address that there are not. */
+  unknown = $state<string[]>([])
 
   #again = $state(0)
 
@@ -71,9 +77,11 @@ class View {
     return entityOf(this.sel)
   }
 
+  /** Live is what is known now. */
   goLive() {
     if (this.unreadable.length) this.unreadable = []
     this.live = true
+    this.asOf = undefined
     this.playing = false
     this.loop = false
   }
@@ -86,12 +94,19 @@ class View {
     this.t = within(t)
   }
 
+  /** Shows what was known at a time; undefined is all that is known now. */
+  believe(t: bigint | undefined) {
+    if (t !== undefined && this.live) this.seek(this.shown)
+    this.asOf = t
+  }
+
   /** Selects what an ID names. That of a snapshot selects its entity at its time. */
   select(id: string, how?: { at?: bigint; tab?: string }) {
     const names = namesOf(id)
     const at = how?.at ?? timeIn(names)
     this.sel = names.length > 4 ? entityOf(id) : idOf(names)
     if (at !== undefined) this.seek(at)
+    this.linked = timeIn(names)
     if (how?.tab) this.open(how.tab)
   }
 
@@ -155,13 +170,15 @@ class View {
       if (t === undefined) unreadable.push(text)
       return t
     }
-    const at = time(q.get('at'))
-    this.playing = false
-    this.live = at === undefined && !unreadable.length
-    if (at !== undefined) this.t = at
-    else if (!this.live) this.t ||= clock.read() // Not live: the address says a time, if a wrong one.
+    const names = namesOf(q.get('sel') ?? '')
+    this.linked = timeIn(names)
+    this.sel = idOf(names.slice(0, 4))
+    const at = time(q.get('at')) ?? this.linked
     this.asOf = time(q.get('asof'))
-    this.sel = q.get('sel') ?? ''
+    this.playing = false
+    this.live = at === undefined && this.asOf === undefined && !unreadable.length
+    if (at !== undefined) this.t = at
+    else if (!this.live) this.t ||= clock.read() // Not live: the address says a time, if a wrong one, or as of which.
     this.tab = q.get('view') ?? 'scene'
     this.beside = (q.get('beside') ?? '').split(',').filter(Boolean).slice(0, panes.length - 1)
     this.wide = q.has('wide')
@@ -176,6 +193,10 @@ class View {
     this.unreadable = unreadable
     for (const own of ['at', 'asof', 'sel', 'view', 'beside', 'wide', 'q', 'range', 'loop']) q.delete(own)
     this.extra = Object.fromEntries(q)
+    const tabs = [this.tab, ...this.beside]
+    const isThere = (tab: string) => panels.some((p) => p.id === tab)
+    this.unknown = tabs.filter((tab) => !isThere(tab))
+    for (let i = tabs.length - 1; i >= 0; i--) if (!isThere(tabs[i]!)) this.close(i)
   }
 }
 

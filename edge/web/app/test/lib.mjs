@@ -16,7 +16,7 @@ async function lib(name) {
   })
   return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
 }
-const [{ parse, within, rfc3339 }, { ticks }, { nextAfter }, { Latest }, { levelsOf, mayMatch }, { Changes }] = await Promise.all(['time', 'ruler', 'next', 'latest', 'patterns', 'news'].map(lib))
+const [{ parse, timeIn, within, rfc3339 }, { ticks }, { nextAfter }, { Latest }, { levelsOf, mayMatch }, { Changes }, { beginOf }] = await Promise.all(['time', 'ruler', 'next', 'latest', 'patterns', 'news', 'recording'].map(lib))
 const time = (text) => parse(text, 0n)
 
 // All times that servers have can be written, and are read as they are written.
@@ -30,6 +30,12 @@ assert.equal(within(1n << 70n), (1n << 63n) - 1n)
 assert.equal(time('2026-03-08 01:30'), time('2026-03-08T06:30:00Z'))
 assert.equal(time('2026-03-08 03:30'), time('2026-03-08T07:30:00Z'))
 assert.equal(parse('14:00', time('2026-07-01T12:00:00Z')), time('2026-07-01T18:00:00Z'))
+
+// The time of a snapshot's ID is read as "engram get" reads it.
+for (const text of ['2026-03-08 06:30:00.000000', '2026-03-08 06:30:00', '2026-03-08T06:30:00Z', '2026-03-08 07:30:00+01:00', String(time('2026-03-08T06:30:00Z'))]) {
+  assert.equal(timeIn(['a', 'b', 'c', 'd', text]), time('2026-03-08T06:30:00Z'), text)
+}
+assert.deepEqual([['a', 'b', 'c', 'd'], ['a', 'b', 'c', 'd', 'e']].map(timeIn), [undefined, undefined])
 
 // Lines are at round times of the day that is told there.
 const lines = (from, to) => ticks(time(from), time(to), 90 / 900)
@@ -123,3 +129,8 @@ assert.equal(mayMatch(levelsOf('~.*/Text'), ['Speech', 'Text']), true)
 const changes = new Changes()
 for (const [of, t] of [['a', 5n], ['a', -3n], ['b', 1n], ['a', 4n], ['a', 9n]]) changes.note(of, t)
 assert.deepEqual([[...changes.newest], [...changes.oldest]], [[['a', 9n], ['b', 1n]], [['a', -3n], ['b', 1n]]])
+
+// A recording begins with the first of what overlaps up to its end; what ended a minute before that is of another one.
+assert.equal(beginOf([[5n, 90n], [0n, 2n], [80n, 100n], [-500n, -400n]].map(([a, b]) => [a * s, b * s]), 100n * s), 0n)
+assert.equal(beginOf([[70n * s, 90n * s], [0n, 9n * s]], 90n * s), 70n * s)
+assert.equal(beginOf([], 7n), 7n)

@@ -144,6 +144,9 @@ await test(
     const saved = await open('about:blank', { colorScheme: 'dark' })
     await saved.setContent(readFileSync(await (await download).path(), 'utf8'))
     assert.equal(await saved.evaluate(back), light)
+    assert.doesNotMatch(await saved.locator('body').innerText(), / ago|recording goes on/)
+    assert.match(await saved.getByTestId('time').textContent(), /^at \d\d:/)
+    assert.match(await saved.locator('[role=treeitem] .age').first().textContent(), /^\d\d:\d\d:/)
     await saved.context().close()
     await page.keyboard.press('Control+k')
     await page.keyboard.type('theme: system')
@@ -152,10 +155,14 @@ await test(
 
     step('The server goes, and is back.')
     await ask('stop')
-    await page.getByText('The server does not answer').waitFor()
+    const gone = page.getByRole('status').getByText('The server does not answer')
+    await gone.waitFor()
+    await time.filter({ hasText: 'not live' }).waitFor()
+    assert.doesNotMatch(await page.locator('body').innerText(), /fetch/)
     await shot(page, 'lost')
     await ask('start')
-    await page.getByText('The server does not answer').waitFor({ state: 'detached' })
+    await gone.waitFor({ state: 'detached' })
+    await time.filter({ hasText: /^live/ }).waitFor()
     await page.getByText('connected', { exact: true }).first().waitFor()
   },
   // What a browser says of a server that is away.

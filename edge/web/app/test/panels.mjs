@@ -29,6 +29,23 @@ await test(async (open) => {
   await both('images')
   await accessible(page, 'images', '[role=tabpanel]')
 
+  step('on narrow tiles nothing of what one can do is cut off, and cameras are told apart')
+  await go({ view: 'images', beside: 'table,table,table' })
+  await page.setViewportSize({ width: 1000, height: 720 })
+  const caption = page.locator('figcaption', { hasText: 'head_camera' })
+  await caption.getByText('Simulation', { exact: true }).waitFor()
+  await caption.getByRole('button', { name: 'PNG right' }).waitFor()
+  const cut = await caption.evaluate((c) => {
+    const all = c.getBoundingClientRect()
+    const isIn = (b) => b.left >= all.left && b.right <= all.right && b.bottom <= all.bottom + 1
+    return [...c.querySelectorAll('button')].filter((b) => !isIn(b.getBoundingClientRect())).map((b) => b.textContent)
+  })
+  assert.deepEqual(cut, [])
+  await shot(page, 'images-narrow')
+  await page.setViewportSize({ width: 1280, height: 720 })
+  await go({ view: 'images', sel: camera })
+  await page.waitForFunction(drawn, 3)
+
   step('depth is coloured from near to far, and nothing where nothing was measured')
   await panel.getByText('1.0', { exact: true }).waitFor()
   await panel.getByText('3.1 m').waitFor()

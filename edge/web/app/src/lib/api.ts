@@ -67,8 +67,12 @@ export function missing(e: unknown): boolean {
   return ConnectError.from(e).code === Code.NotFound
 }
 
+/** Whether the server could not be reached: browsers tell it in words of their own. */
+export const isAway = (e: unknown): boolean => (e instanceof ConnectError ? isAway(e.cause) : e instanceof TypeError && /fetch|network|load failed/i.test(e.message))
+
 /** What an error says. */
 export function said(e: unknown): string {
+  if (isAway(e)) return 'The server does not answer.'
   return e instanceof ConnectError ? e.rawMessage : e instanceof Error ? e.message : String(e)
 }
 

@@ -35,17 +35,18 @@ export class Executions {
   /** Whether there are more. */
   more = false
 
-  /** Fetches the newest there are. */
-  async begin(signal: AbortSignal) {
+  /** Fetches the newest there are, or were as known at a time. */
+  async begin(asOf: bigint | undefined, signal: AbortSignal) {
     const last: [string, bigint][] = []
     await eachStats({ depth: Level.ENTITY, selector: patternOf(segment) }, signal, (part) => {
       for (const n of part) {
         const t = n.disk?.snapshots && (n.last === undefined || n.disk.last > n.last) ? n.disk.last : n.last
-        if (n.level === Level.ENTITY && t !== undefined) last.push([n.id, t])
+        const first = n.disk?.snapshots && (n.first === undefined || n.disk.first < n.first) ? n.disk.first : n.first
+        if (n.level === Level.ENTITY && t !== undefined && !(asOf !== undefined && first !== undefined && first > asOf)) last.push([n.id, t])
       }
     })
     last.sort(([, a], [, b]) => (a < b ? 1 : a > b ? -1 : 0))
-    this.all = await fetchThese(last.slice(0, mostExecutions).map(([id]) => id), signal)
+    this.all = await fetchThese(last.slice(0, mostExecutions).map(([id]) => id), asOf, signal)
     this.more = last.length > mostExecutions
   }
 
@@ -57,14 +58,14 @@ export class Executions {
       return known ? known.seen !== t : t > oldest
     })
     changed.sort(([, a], [, b]) => (a < b ? 1 : a > b ? -1 : 0))
-    const found = await fetchThese(changed.slice(0, mostExecutions).map(([id]) => id), signal)
+    const found = await fetchThese(changed.slice(0, mostExecutions).map(([id]) => id), undefined, signal)
     const all = [...this.all, ...found]
     this.more ||= new Map(all).size > mostExecutions
     this.all = new Map([...new Map(all)].sort(([, a], [, b]) => (a.seen < b.seen ? 1 : a.seen > b.seen ? -1 : 0)).slice(0, mostExecutions))
   }
 }
 
-async function fetchThese(ids: string[], signal: AbortSignal): Promise<Map<string, Execution>> {
+async function fetchThese(ids: string[], asOf: bigint | undefined, signal: AbortSignal): Promise<Map<string, Execution>> {
   const found = new Map<string, Execution>()
   if (ids.length === 0) return found
   const providers = new Map<string, string[]>()
@@ -79,6 +80,7 @@ async function fetchThese(ids: string[], signal: AbortSignal): Promise<Map<strin
   const r = await memory.query(
     {
       memories: [{ names: named(['Skill']), children: [{ names: named(['Execution']), children }] }],
+      asOf,
       json: true,
       fields: ['skill', 'status', 'started', 'timestamp', 'parent'],
     },

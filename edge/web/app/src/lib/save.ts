@@ -10,6 +10,8 @@ export function pageFile(title: string, link: string): Blob {
   pictures(root)
   fields(root)
   scrolled(root)
+  // How long ago something was is true while one looks; what is saved has times instead, or nothing where one is told already.
+  root.querySelectorAll<HTMLElement>('[data-saved]').forEach((e) => (e.dataset.saved ? (e.textContent = e.dataset.saved) : e.remove()))
   root.querySelectorAll('script, link, style, dialog, base').forEach((e) => e.remove())
 
   const head = root.querySelector('head')!

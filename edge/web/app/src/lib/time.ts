@@ -51,8 +51,8 @@ export function parse(text: string, now: bigint): bigint | undefined {
   return t === undefined || t !== within(t) ? undefined : t
 }
 
-/** The time that the names of an ID have; undefined of what is no snapshot's. */
-export const timeIn = (names: readonly string[]): bigint | undefined => (names[4] === undefined ? undefined : parse(names[4] + 'Z', 0n))
+/** The time that the names of an ID have, in UTC without a zone; undefined of what is no snapshot's. */
+export const timeIn = (names: readonly string[]): bigint | undefined => parse((names[4] ?? '').replace(/\d\d:\d\d:\d\d(\.\d+)?$/, '$&Z'), 0n)
 
 /** Reads RFC 3339, nanoseconds, "14:00", "yesterday 14:00", "10 s ago", "-10s"; undefined of anything else. */
 function read(text: string, now: bigint): bigint | undefined {
