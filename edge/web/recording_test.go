@@ -61,7 +61,9 @@ func TestRecording(t *testing.T) {
 		members := read[struct {
 			Members []struct{ Path, Name string }
 		}](p, "members", "id", s.ID.String()).Members
-		at := slices.IndexFunc(members, func(m struct{ Path, Name string }) bool { return strings.HasPrefix(m.Path, `position["`) && m.Name != "" })
+		at := slices.IndexFunc(members, func(m struct{ Path, Name string }) bool {
+			return strings.HasPrefix(m.Path, `position["`) && m.Name != ""
+		})
 		if at < 0 {
 			t.Fatalf("%v: there is no joint with a name: %v", s.ID, members)
 		}

@@ -375,7 +375,7 @@ func TestMembers(t *testing.T) {
 	testkit.Commit(t, svc, engram.EntityUpdate{Entity: engram.MustID(joint), Time: start, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: "Arm", Bytes: b})}})
 	type member struct {
 		Path, Type, Unit, Name, Doc string
-		Keys                         map[string]string
+		Keys                        map[string]string
 	}
 	got := read[struct {
 		ID, Type string
