@@ -65,10 +65,11 @@ func nameMembersOfFile(raw []byte) ([]byte, bool) {
 }
 
 // SameDescriptors reports whether two encoded FileDescriptorSets are the same, up to
-// the names for JSON that members have anyway.
+// what [ParseType] adds: the names for JSON that members have anyway, and imports.
 func SameDescriptors(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
+	a, b = completeSet(a), completeSet(b)
 	return limitEncoded(a) == nil && limitEncoded(b) == nil && bytes.Equal(nameMembers(a), nameMembers(b))
 }

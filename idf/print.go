@@ -18,18 +18,39 @@ func PrintProto(t *Type) string { return printFile(t.desc.ParentFile()) }
 // by path, without the files that every [Registry] knows.
 func PrintFiles(t *Type) map[string]string {
 	texts := map[string]string{}
+	for _, f := range printAll(t, func(f protoreflect.FileDescriptor) bool { return knownFiles()[f.Path()] != nil }) {
+		texts[f.Path] = f.Text
+	}
+	return texts
+}
+
+// ProtoFile is the text of a .proto file.
+type ProtoFile struct{ Path, Text string }
+
+// PrintImports returns the .proto texts of the type's file and of all that it imports,
+// each after its imports: with those that every [Registry] knows, but for protobuf's
+// own, which every compiler has.
+func PrintImports(t *Type) []ProtoFile {
+	return printAll(t, func(f protoreflect.FileDescriptor) bool { return f.Package() == "google.protobuf" })
+}
+
+// printAll returns the texts of the type's file and of those it imports, each after its
+// imports, without those that are left out and what only these import.
+func printAll(t *Type, leftOut func(protoreflect.FileDescriptor) bool) (files []ProtoFile) {
+	seen := map[string]bool{}
 	var add func(f protoreflect.FileDescriptor)
 	add = func(f protoreflect.FileDescriptor) {
-		if _, ok := texts[f.Path()]; ok || knownFiles()[f.Path()] != nil {
+		if seen[f.Path()] || leftOut(f) {
 			return
 		}
-		texts[f.Path()] = printFile(f)
+		seen[f.Path()] = true
 		for i := range f.Imports().Len() {
 			add(f.Imports().Get(i).FileDescriptor)
 		}
+		files = append(files, ProtoFile{f.Path(), printFile(f)})
 	}
 	add(t.desc.ParentFile())
-	return texts
+	return files
 }
 
 // protoPrinter writes the text of one file.

@@ -56,12 +56,12 @@ func (r *Registry) Add(def engram.TypeDef) (*Type, error) {
 	types := maps.Clone(*r.types.Load())
 	types[def.Name] = t
 	addMembers(types, t.desc, map[protoreflect.FullName]bool{})
-	if n := r.bytes + len(def.Descriptors); len(types) > MaxTypes || n > MaxTypesBytes {
+	if n := r.bytes + len(t.Def().Descriptors); len(types) > MaxTypes || n > MaxTypesBytes {
 		return nil, engram.Errorf(engram.Exhausted, def.Name,
 			"with it %d types would be known, of %d bytes; at most %d of %d bytes may be, and none goes before the memory begins anew; use those that are known",
 			len(types), n, MaxTypes, MaxTypesBytes)
 	}
-	r.bytes += len(def.Descriptors)
+	r.bytes += len(t.Def().Descriptors)
 	r.types.Store(&types)
 	return t, nil
 }

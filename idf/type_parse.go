@@ -15,11 +15,12 @@ import (
 )
 
 // ParseType makes a type from its self-contained definition. Imports that the
-// definition does not bring are taken from the files every [Registry] knows; if it
-// brings its own copies of these, their messages must agree with the known ones in
-// every member they share. The error is Invalid and says what is wrong with the
-// descriptors.
+// definition does not bring are taken from the files every [Registry] knows, and are
+// part of [Type.Def]; if it brings its own copies of these, their messages must agree
+// with the known ones in every member they share. The error is Invalid and says what is
+// wrong with the descriptors.
 func ParseType(def engram.TypeDef) (*Type, error) {
+	def.Descriptors = completeSet(def.Descriptors)
 	if err := limitEncoded(def.Descriptors); err != nil {
 		return nil, engram.Errorf(engram.Invalid, def.Name, "type definition: %w", err)
 	}

@@ -20,7 +20,7 @@ func newType() *cobra.Command {
 		Use:   "type",
 		Short: "List, show, check, convert and add types",
 	}
-	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert(), newTypeAdd())
+	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert(), newTypeAdd(), newTypeDescriptors())
 	return cmd
 }
 
@@ -57,20 +57,17 @@ type memberJSON struct {
 func newTypeShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show a type's members", Args: positional(cobra.ExactArgs(1)),
-		Example: "  engram type show engram.object.Instance\n  engram type show foxglove.RawImage --proto",
+		Example:           "  engram type show engram.object.Instance\n  engram type show foxglove.RawImage --proto --with-imports",
+		ValidArgsFunction: completeTypes,
 	}
 	cmd.Flags().Bool("proto", false, "as .proto")
+	cmd.Flags().Bool("with-imports", false, "with --proto: all that it imports, too, each file after a line '// file: PATH'")
 	cmd.Flags().Bool("source", false, "as it was written (ROS message definition, XML, .proto)")
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		m, err := connect(cmd)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer m.Close()
-		names, _ := m.TypeNames(cmd.Context())
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
 	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
+		imports, _ := cmd.Flags().GetBool("with-imports")
+		if imports && !cmd.Flags().Changed("proto") {
+			return usagef("--with-imports is for --proto")
+		}
 		m, err := connect(cmd)
 		if err != nil {
 			return err
@@ -88,7 +85,11 @@ func newTypeShow() *cobra.Command {
 			return nil
 		}
 		if proto, _ := cmd.Flags().GetBool("proto"); proto {
-			cmd.Print(idf.PrintProto(t))
+			if imports {
+				printWithImports(cmd, t)
+			} else {
+				cmd.Print(idf.PrintProto(t))
+			}
 			return nil
 		}
 		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "OPTIONAL", "DOC"}, right: []bool{true}}
@@ -104,6 +105,16 @@ func newTypeShow() *cobra.Command {
 		return print(cmd.OutOrStdout(), format, tab, members)
 	})
 	return cmd
+}
+
+// printWithImports prints the .proto text of a type and of all that it imports.
+func printWithImports(cmd *cobra.Command, t *idf.Type) {
+	for i, f := range idf.PrintImports(t) {
+		if i > 0 {
+			cmd.Println()
+		}
+		cmd.Printf("// file: %s\n%s", f.Path, f.Text)
+	}
 }
 
 // compileFile compiles a type file found on disk; includes are searched in its
