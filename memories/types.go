@@ -89,3 +89,6 @@ func typesIn(folders ...string) []engram.TypeDef {
 	}
 	return defs
 }
+
+// TypeNames returns the names of the types that [Type] knows, sorted.
+func TypeNames() []string { return mustCompile().registry.Names() }
