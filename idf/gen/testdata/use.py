@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engram.payload import Duration, PayloadError, Sender, Time
+from engram.payload import Duration, Image, PayloadError, Sender, Time
 from golden import odd_class, odd_elsewhere
 from golden.engram_example import ExampleData
 from golden.lab import Color, Cup
@@ -46,11 +46,16 @@ cup = Cup(color=Color.Red, weight=float("nan"), by_name={"größe": 1})
 assert Cup.from_payload(cup.to_payload()).color is Color.Red
 assert int(Cup.from_payload(b"\x20\x09").color) == 9
 
-# Arrays are views of the payload; another byte order is turned, what is no array is refused.
+# Arrays and images are views of the payload; another byte order is turned, what is no array is refused.
 data = ExampleData(the_dynamic_matrix=np.arange(6, dtype=">i4").reshape(2, 3)).to_payload()
 matrix = ExampleData.from_payload(data).the_dynamic_matrix
 assert matrix is not None and matrix.dtype == "<i4" and matrix[1, 2] == 5
 assert not matrix.flags.owndata and not matrix.flags.writeable
+pixels = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
+data = ExampleData(the_rgb_image=Image.of(pixels, "rgb8")).to_payload()
+image = ExampleData.from_payload(data).the_rgb_image
+assert image is not None and (image.array() == pixels).all()
+assert np.shares_memory(image.array(), np.frombuffer(data, np.uint8))
 refused(ExampleData(the_dynamic_matrix=np.zeros(6, np.int32)), "the_dynamic_matrix", "two dimensions")
 refused(ExampleData(the_dynamic_matrix=np.array([["a"]])), "the_dynamic_matrix")
 refused(ExampleData(the_duration="3 s"), "the_duration")  # type: ignore[arg-type]
