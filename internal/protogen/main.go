@@ -1,5 +1,6 @@
 // Command protogen writes gen/ from api/: it compiles the .proto files and hands
-// them to the plugins that go.mod pins as tools, so that nothing but Go is needed.
+// them to the plugins that go.mod pins as tools, so that nothing but Go is needed. The
+// descriptors of api/ for the client for Python go into its package, as one file.
 // TypeScript, gen/es, needs Node.js: it is written where "npm ci --prefix edge/web/app" was
 // run, and stays as it is elsewhere.
 //
@@ -78,6 +79,9 @@ func generate(apiDir, genDir string) error {
 			return err
 		}
 	}
+	if err := writeDescriptors(req.ProtoFile, python); err != nil {
+		return err
+	}
 	if lacking != nil {
 		log.Printf("protogen: gen/es stays as it is: %v", lacking)
 		return nil
@@ -85,6 +89,25 @@ func generate(apiDir, genDir string) error {
 	req.FileToGenerate = slices.DeleteFunc(files, func(f string) bool { return !strings.HasPrefix(f, "engram/v1/") })
 	req.Parameter = proto.String("target=ts,import_extension=js")
 	return run(exec.Command("node", typeScript), req, filepath.Join(genDir, "es"))
+}
+
+// python is where the client for Python has the descriptors of api/, as part of its package.
+const python = "clients/python/src/engram/api.binpb"
+
+// writeDescriptors writes files, without their comments, as an encoded FileDescriptorSet:
+// programs that make their classes when they run load it, whatever their protobuf's version.
+func writeDescriptors(files []*descriptorpb.FileDescriptorProto, path string) error {
+	set := &descriptorpb.FileDescriptorSet{}
+	for _, f := range files {
+		f = proto.CloneOf(f)
+		f.SourceCodeInfo = nil
+		set.File = append(set.File, f)
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, b, 0o644)
 }
 
 // typeScript is the plugin for TypeScript.

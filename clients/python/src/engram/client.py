@@ -1,0 +1,430 @@
+"""The client: all memories that servers have, by name."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional, Union
+
+from . import _query, errors
+from ._encode import payload_of
+from ._query import Range
+from ._servers import Servers, retried
+from ._transport import Commit, Reply, Selector, Transport
+from ._wire import members
+from .idf import Registry, Type
+from .ids import ID, entity_of
+from .snapshots import Committed, CopyUsed, Missing, Result, Snapshot
+from .stream import CommitStream
+from .times import SpanLike, Time, TimeLike, now, parse_span, parse_time
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from .frame import At, Frame
+    from .poses import Poses
+    from .windows import Windows
+    from .world import World
+
+
+class Datum(NamedTuple):
+    """One of several instances of a snapshot."""
+
+    value: Any
+    confidence: float = 1.0
+    sent: Optional[TimeLike] = None
+    type: Optional[str] = None
+
+
+class Segment(NamedTuple):
+    """A core or provider segment: its ID, the type of its payloads, and what it keeps."""
+
+    id: ID
+    type: str
+    max_count: int = 0
+    max_age: int = 0
+    max_bytes: int = 0
+
+
+class Predicted(NamedTuple):
+    """The prediction for a snapshot's ID: the snapshot, or why there is none."""
+
+    id: ID
+    snapshot: Optional[Snapshot]
+    error: Optional[errors.Error]
+
+
+class Memory:
+    """All memories that can be reached. Make one with :func:`engram.connect`. Safe for concurrent use.
+
+    IDs are texts such as ``Object/Instance/Vision/blue-cup``; patterns have ``*`` for any name, or ``~`` and
+    a regular expression. Times are nanoseconds, texts such as ``now-10s``, or datetimes. Errors are those of
+    :mod:`engram.errors`.
+    """
+
+    def __init__(self, address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0) -> None:
+        self._servers = Servers(address, credentials, timeout)
+        self._segment_types: dict[tuple[str, ...], str] = {}
+
+    def close(self) -> None:
+        """Ends all connections."""
+        self._servers.close()
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<engram.Memory at {self.address}: {', '.join(self.memories())}>"
+
+    def _repr_html_(self) -> str:
+        from ._display import table_html
+
+        return table_html(["segment", "type"], [(s.id, s.type) for s in self.segments() if s.id.level == 2])
+
+    @property
+    def _registry(self) -> Registry:
+        return self._servers.registry
+
+    @property
+    def address(self) -> str:
+        """Where the memory was found."""
+        return self._servers.home.address
+
+    @property
+    def robot(self) -> str:
+        """The name of the robot, if it has one."""
+        return self._servers.robot
+
+    def memories(self) -> list[str]:
+        """The names of all memories."""
+        return sorted({*self._servers.hosted, *self._servers.names()})
+
+    # Writing
+
+    def commit(self, entity: str, value: Any = None, *, time: Optional[TimeLike] = None, confidence: float = 1.0, sent: Optional[TimeLike] = None,
+               type: Optional[str] = None, instances: Optional[Iterable[Any]] = None, recorded: bool = False) -> ID:
+        """Writes a snapshot, and returns its ID.
+
+        The value is a dict of members, an object of a class that ``engram gen`` wrote, a message of protobuf, or
+        encoded bytes. A member that is a link takes an ID or a snapshot. Without a time it is now; without a type it is
+        the segment's. ``instances`` takes several values, or :class:`Datum`, in the place of one. ``recorded``
+        says that the time is of a recording, and may lie ahead of the clock.
+        """
+        update = self.update(entity, value, time=time, confidence=confidence, sent=sent, type=type, instances=instances)
+        try:
+            done = self._servers.of(update.entity.memory).commit([update], recorded)[0]
+        except errors.TypeMismatch:
+            self._segment_types.clear()
+            raise
+        if done.error is not None:
+            self._segment_types.clear()  # the segment may be another one by now
+            raise done.error
+        done.warn()
+        return done.id
+
+    def update(self, entity: str, value: Any = None, *, time: Optional[TimeLike] = None, confidence: float = 1.0, sent: Optional[TimeLike] = None,
+               type: Optional[str] = None, instances: Optional[Iterable[Any]] = None) -> Commit:
+        """Makes, of the arguments of :meth:`commit`, an update for :meth:`commit_all`."""
+        id = entity_of(entity)
+        if instances is None:
+            instances = [Datum(value, confidence, sent, type)]
+        when = now() if time is None else parse_time(time)
+        return Commit(id, when, [self._datum(id, d if isinstance(d, Datum) else Datum(d, confidence, sent, type)) for d in instances])
+
+    def _datum(self, id: ID, d: Datum) -> tuple[str, Any, Optional[int], float]:
+        if d.value is None:
+            raise errors.Invalid(id, "there is nothing to commit; give a value")
+        name, data = payload_of(d.value, d.type, self._servers.registry, lambda: self.segment_type(id))
+        return name, data, None if d.sent is None else parse_time(d.sent), d.confidence
+
+    def commit_all(self, updates: Iterable[Commit], *, recorded: bool = False) -> list[Committed]:
+        """Writes updates in one request for each server. A refused one has its error in the
+        result, at its place, and does not keep the others from being stored."""
+        updates = list(updates)
+        by: dict[int, tuple[Transport, list[int]]] = {}
+        for i, u in enumerate(updates):
+            transport = self._servers.of(u.entity.memory)
+            by.setdefault(id(transport), (transport, []))[1].append(i)
+        done: list[Optional[Committed]] = [None] * len(updates)
+        for transport, places in by.values():
+            for i, result in zip(places, transport.commit([updates[i] for i in places], recorded)):
+                done[i] = result
+        return [d for d in done if d is not None]
+
+    def stream(self, *, window: int = 64, recorded: bool = False) -> CommitStream:
+        """Begins a stream of commits, of which ``window`` are under way at once."""
+        return CommitStream(self.update, self._servers.of, window, recorded)
+
+    # Reading
+
+    def latest(self, entity: str, *, at: Optional[TimeLike] = None) -> Snapshot:
+        """Returns an entity's newest snapshot, or the newest not after a time. NotFound if there is none."""
+        id = entity_of(entity)
+        transport = self._servers.of(id.memory)
+        when = None if at is None else int(parse_time(at))
+        return retried(lambda: transport.latest(id, when))
+
+    def get(self, id: str) -> Snapshot:
+        """Returns the snapshot of an ID, such as a link has: of an entity's the newest, of an instance's
+        its snapshot. NotFound if there is none."""
+        of = ID(id)
+        if of.time is None:
+            return self.latest(of)
+        return self.query(of.entity, exactly=of.time).one()
+
+    def query(self, pattern: Union[str, Iterable[str]] = "*", *, latest: Optional[int] = None, at: Optional[TimeLike] = None,
+              nearest: Optional[TimeLike] = None, within: SpanLike = "1s", range: Optional[Range] = None, all: bool = False,
+              index: Union[None, int, tuple[int, int]] = None, exactly: Optional[TimeLike] = None, where: str = "", type: str = "",
+              fields: Iterable[str] = (), target: str = "both", as_of: Optional[TimeLike] = None, filter_first: bool = False,
+              payload: bool = True, source: str = "any") -> Result:
+        """Returns snapshots of all entities that match the pattern: the latest of each, if nothing is selected.
+
+        ``latest`` is how many of the newest, ``at`` the one in force at a time, ``nearest`` the closest to a time (and not
+        farther than ``within``), ``range`` those from a start up to an end, ``index`` those at places from first to last
+        (negative ones from the end), ``exactly`` the one of a time. Several selectors are a union.
+
+        ``where`` is a CEL expression over an instance, such as ``confidence > 0.8 && pose.position.z < 1.0``. Of what is
+        selected only what satisfies it is returned; with ``filter_first`` it is selected among what does.
+        Times such as ``-10s`` are told from each entity's newest snapshot on, as ``at="-10s"`` and ``range="-10s.."``.
+        ``fields`` returns these members only; ``as_of`` is what was known at a time of arrival.
+        """
+        if isinstance(fields, str):
+            fields = [fields]
+        times = {"at": at, "nearest": nearest, "range": range, "exactly": exactly}
+        if _query.is_relative(**times):
+            found = []
+            for s in self.query(pattern, payload=False, target=target, source=source):
+                one = self.query(_query.pattern_of(s.entity), **_query.resolved(times, s.time), latest=latest, within=within, all=all, index=index,
+                                 where=where, type=type, fields=fields, target=target, as_of=as_of, filter_first=filter_first,
+                                 payload=payload, source=source)
+                found.append(one)
+            return Result([s for r in found for s in r], [m for r in found for m in r.missing], [c for r in found for c in r.copies])
+        chosen = _query.selectors(latest=latest, at=at, nearest=nearest, within=within, range=range, all=all, index=index, exactly=exactly)
+        simple = not where and not type and not fields and as_of is None and source == "any"
+        replies = []
+        for p in _query.patterns_of(pattern):
+            if simple and len(chosen) < 256 and _query.is_entity(p):
+                reply = self._select(_query.plain_id(p), chosen, _query.choice("target", target, _query.TARGETS), payload)
+                if reply is not None:
+                    replies.append(reply)
+                    continue
+            encoded = _query.request(p, chosen, where=where, type=type, fields=fields, target=target, as_of=as_of, filter_first=filter_first,
+                                     payload=payload, source=source).SerializeToString()
+            replies += [retried(functools.partial(t.query, encoded)) for t in self._for(p)]
+        return _merged(replies)
+
+    def _select(self, entity: ID, chosen: list[Selector], target: int, payload: bool) -> Optional[Reply]:
+        transport = self._servers.of(entity.memory)
+        return retried(lambda: transport.select(entity, chosen, target, payload))
+
+    def _for(self, pattern: str) -> list[Transport]:
+        """Returns the servers that a pattern concerns."""
+        memory = _query.memory_of(pattern)
+        return self._servers.all() if memory is None else [self._servers.of(memory)]
+
+    def watch(self, pattern: Union[str, Iterable[str]] = "*", *, backfill: Union[None, int, str, TimeLike, SpanLike] = None, data: bool = True,
+              where: str = "", fields: Iterable[str] = (), newest_only: bool = False, queue: int = 0, give_up: Optional[float] = None) -> Watch:
+        """Yields an update for each snapshot that is written, first for those of a backfill: the last n of each entity
+        (an int), those since a time, or as far back as a duration such as ``"10s"``.
+
+        With ``newest_only`` a slow reader gets of each entity the newest update only; else the oldest that wait are dropped,
+        and counted, when there are more than ``queue``. It reconnects, for ``give_up`` seconds or without end.
+        """
+        from ._schema import message
+
+        patterns = _query.patterns_of(pattern)
+        request = message("SubscribeRequest")(with_data=data, where=where, fields=[fields] if isinstance(fields, str) else list(fields),
+                                              slow=1 if newest_only else 0, queue=queue)
+        since: Optional[int] = None
+        if isinstance(backfill, int) and not isinstance(backfill, Time):
+            if backfill < 0:
+                raise errors.Invalid(f"backfill={backfill}", "a number of snapshots, a time or a duration")
+            if backfill:
+                request.last = backfill
+        elif backfill is not None:
+            since = self._since(backfill)
+            request.since = since
+        transports: list[Transport] = []
+        for p in patterns:
+            transports += [t for t in self._for(p) if t not in transports]
+
+        def of(transport: Transport) -> Any:
+            part = type(request)()
+            part.CopyFrom(request)
+            part.patterns.extend(p for p in patterns if len(transports) == 1 or transport in self._for(p))
+            return part
+
+        return Watch(transports, of, since, give_up)
+
+    @staticmethod
+    def _since(backfill: Any) -> int:
+        if isinstance(backfill, str):
+            try:
+                return now() - abs(parse_span(backfill))
+            except errors.Invalid:
+                return parse_time(backfill)
+        try:
+            return parse_time(backfill)
+        except errors.Invalid:
+            return now() - abs(parse_span(backfill))
+
+    def predict(self, *ids: str, at: Optional[TimeLike] = None) -> list[Predicted]:
+        """Predicts snapshots: of entities at a time, or of snapshots' IDs."""
+        from ._schema import message
+
+        wanted = [ID(i) for i in ids]
+        if at is not None:
+            when = parse_time(at)
+            wanted = [ID(f"{i.entity}/{when}") for i in wanted]
+        found: list[Predicted] = []
+        for id in wanted:
+            if id.level != 5:
+                raise errors.Invalid(id, "say the time of the prediction, as the ID of a snapshot or with at")
+            answer = message("PredictResponse").FromString(self._servers.of(id.memory).call("Predict", message("PredictRequest")(ids=[id]).SerializeToString()))
+            for p in answer.predictions:
+                error = errors.by_name(p.error.code, p.error.thing, p.error.message) if p.HasField("error") else None
+                found.append(Predicted(ID(p.id), _snapshot(id.entity, p.snapshot, self._servers.registry) if p.HasField("snapshot") else None, error))
+        return found
+
+    # Types and segments
+
+    def type(self, name: str) -> Type:
+        """Returns a type by its full name. NotFound if no server knows it."""
+        return self._servers.registry.get(name)
+
+    def types(self) -> list[str]:
+        """The names of all types that servers know."""
+        names = set()
+        for t in self._servers.all():
+            names |= {v.decode() for n, v in members(retried(functools.partial(t.call, "ListTypes", b""))) if n == 1}
+        return sorted(names)
+
+    def add_type(self, name: str, descriptors: bytes) -> None:
+        """Has all servers know a type, by an encoded FileDescriptorSet with all that it imports."""
+        from ._schema import message
+
+        request = message("AddTypeRequest")()
+        request.type.name, request.type.descriptors = name, descriptors
+        for t in self._servers.all():
+            t.call("AddType", request.SerializeToString())
+
+    def segments(self, pattern: str = "*") -> list[Segment]:
+        """The core and provider segments that a pattern names, or that lie below it."""
+        from ._schema import message
+
+        request = message("DescribeRequest")(pattern=pattern).SerializeToString()
+        found = []
+        for t in self._for(pattern):
+            answer = message("DescribeResponse").FromString(retried(functools.partial(t.call, "Describe", request)))
+            found += [Segment(ID(s.id), s.type, s.history.max_count, s.history.max_age_nanos, s.history.max_bytes) for s in answer.segments]
+        return found
+
+    def add_segment(self, id: str, type: str = "", *, max_count: int = 0, max_age: Optional[SpanLike] = None, max_bytes: int = 0,
+                    durability: str = "volatile") -> None:
+        """Adds a core segment, ``Memory/Core``, or a provider segment, ``Memory/Core/Provider``. Without a type it takes any
+        data. AlreadyExists if there is another one of this ID."""
+        from ._schema import message
+
+        request = message("AddSegmentRequest")()
+        segment = request.segment
+        segment.id, segment.type = id, type
+        segment.history.max_count, segment.history.max_bytes = max_count, max_bytes
+        segment.history.max_age_nanos = 0 if max_age is None else parse_span(max_age)
+        segment.durability = _query.choice("durability", durability, {"volatile": 0, "logged": 1, "synced": 2})
+        self._servers.of(ID(id).memory).call("AddSegment", request.SerializeToString())
+        self._segment_types.clear()
+
+    def remove_segment(self, id: str) -> None:
+        """Removes a segment with all that is in it."""
+        from ._schema import message
+
+        self._servers.of(ID(id).memory).call("RemoveSegment", message("RemoveSegmentRequest")(id=id).SerializeToString())
+        self._segment_types.clear()
+
+    def segment_type(self, id: str) -> str:
+        """Returns the type of the payloads of an entity's segment; that of any data if it has none."""
+        parts = ID(id).parts[:3]
+        known = self._segment_types.get(parts)
+        if known is None:
+            by = {s.id.parts: s.type for s in self.segments(_query.pattern_of(ID.of(*parts[:2])))}
+            if parts[:2] not in by:
+                raise errors.NotFound(ID.of(*parts[:2]), "there is no such segment; 'engram ls --all' lists them, add_segment makes one")
+            known = self._segment_types[parts] = by.get(parts) or by[parts[:2]] or "engram.idf.v1.Value"
+        return known
+
+    def _members(self, pattern: Union[str, Iterable[str]], heads: list[str]) -> list[str]:
+        """The members to have returned for a frame: these, and the names of joints beside them. All, where the type is not known."""
+        if not heads:
+            return []
+        try:
+            types = [self.type(self.segment_type("/".join(_query._raw(p)[:3]))) for p in _query.patterns_of(pattern)]
+        except errors.Error:
+            return []
+        if any(t.name == "engram.idf.v1.Value" for t in types):
+            return []
+        return [*heads, "name"] if "name" not in heads and all(any(m.name == "name" for m in t.members) for t in types) else heads
+
+    def tree(self, pattern: str = "*") -> list[ID]:
+        """The IDs of all entities that match a pattern."""
+        return sorted({s.entity for s in self.query(pattern, payload=False)})
+
+    # What other modules do
+
+    def frame(self, pattern: Union[str, Iterable[str]], *, range: Optional[Range] = None, fields: Iterable[str] = (), at: Optional["At"] = None,
+              every: Optional[SpanLike] = None, fill: Optional[str] = None, max_gap: Optional[SpanLike] = None, where: str = "",
+              target: str = "both") -> "Frame":
+        """Returns the snapshots of an entity, or of several, as a table of numpy columns; see :class:`engram.frame.Frame`.
+
+        Without ``at`` there is a row for each snapshot in ``range`` (all without one). With ``at`` there is a row for each of these
+        times, which may be those of another frame or ``every="100ms"``: with ``fill="last"`` the snapshot in force,
+        with ``fill="interp"`` numbers between the two around it, and without a fill what is of exactly this time. What is not known is
+        NaN, NaT, None, or masked; ``max_gap`` says how far a snapshot may be.
+        """
+        from .frame import read_frame
+
+        return read_frame(self, pattern, range=range, fields=fields, at=at, every=every, fill=fill, max_gap=max_gap, where=where, target=target)
+
+    def windows(self, spans: Mapping[str, tuple[SpanLike, SpanLike]], *, at: "At", fields: Optional[Mapping[str, Iterable[str]]] = None,
+                target: str = "both") -> "Windows":
+        """Returns, for each of some times, what each entity had in a span around it, at its own rate, padded to one length, with a mask;
+        see :class:`engram.windows.Windows`. A span is in seconds or text: ``{"RobotState/Proprioception/sim/robot": (-0.1, 0)}``."""
+        from .windows import read_windows
+
+        return read_windows(self, spans, at=at, fields=fields or {}, target=target)
+
+    @property
+    def poses(self) -> "Poses":
+        """Where frames were; see :class:`engram.poses.Poses`."""
+        from .poses import Poses
+
+        return Poses(self)
+
+    @property
+    def world(self) -> "World":
+        """What is around the robot; see :class:`engram.world.World`."""
+        from .world import World
+
+        return World(self)
+
+
+def _snapshot(entity: ID, s: Any, registry: Any) -> Snapshot:
+    from .snapshots import Instance
+
+    instances = [Instance(i.payload.type, i.payload.data, i.sent if i.HasField("sent") else None,
+                          i.confidence if i.HasField("confidence") else 1.0, registry) for i in s.instances]
+    return Snapshot(entity, s.time, s.arrived, s.number, s.recalled, instances)
+
+
+def _merged(replies: list[Reply]) -> Result:
+    snapshots: list[Snapshot] = []
+    missing: list[Missing] = []
+    copies: list[CopyUsed] = []
+    for r in replies:
+        snapshots += r.snapshots
+        missing += r.missing
+        copies += r.copies
+    if len(replies) > 1:
+        unique = {(s.entity, s.time): s for s in snapshots}
+        snapshots = sorted(unique.values(), key=lambda s: (s.entity, s.time))
+    return Result(snapshots, missing, copies)

@@ -1,0 +1,550 @@
+"""Frames: snapshots as tables of numpy columns, for numpy, pandas, polars, pyarrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Protocol, Sequence, Union
+
+import numpy as np
+
+from . import idf
+from .errors import Invalid, NotFound
+from .ids import ID
+from .snapshots import Result, Snapshot
+from .times import Duration, SpanLike, Time, TimeLike, parse_span, parse_time
+from .values import Record
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = np.ndarray[Any, Any]
+At = Union["Frame", Sequence[TimeLike], Array, TimeLike]
+"""Times to look at: a frame, whose times they are, an array of datetime64 or of nanoseconds, or a list."""
+
+
+class Column:
+    """A column: values by row, and which rows have one.
+
+    Values are n numbers, n x k numbers of a list of fixed length, whose elements have ``labels`` where a list of names beside it
+    gives them, datetime64, timedelta64, or objects such as texts, images and lists whose length changes.
+    """
+
+    __slots__ = ("values", "valid", "labels")
+
+    def __init__(self, values: Array, valid: Optional[Array] = None, labels: Optional[list[str]] = None) -> None:
+        self.values = values
+        self.valid = None if valid is None or valid.all() else valid
+        self.labels = labels
+
+    def take(self, rows: Array, there: Array) -> "Column":
+        """The column with other rows, of which those are empty that are not there."""
+        valid = there if self.valid is None else there & self.valid[rows]
+        values = self.values[rows]
+        if not valid.all():
+            if values.dtype.kind in "fc":
+                values[~valid] = np.nan
+            elif values.dtype.kind in "mM":
+                values[~valid] = np.array("NaT", values.dtype)
+            elif values.dtype.kind == "O":
+                values[~valid] = None
+        return Column(values, valid, self.labels)
+
+
+class Frame(Mapping[str, Array]):
+    """A table: a row for each snapshot or time, a numpy column for each member.
+
+    ``frame["position"]`` is an array, of rows x joints for a list of numbers; ``frame["position.kLeftElbow"]`` or
+    ``frame["position[3]"]`` is one of its elements; ``frame.times`` are datetime64 in UTC. pandas, polars, pyarrow and
+    DuckDB read a frame through Arrow's PyCapsule interface: ``polars.DataFrame(frame)``, ``frame.to_pandas()``.
+    """
+
+    def __init__(self, times: Array, columns: dict[str, Column], entities: Optional[Array] = None) -> None:
+        self.times = times
+        self.columns = columns
+        self.entities = entities
+
+    def __getitem__(self, name: str) -> Array:
+        column = self.columns.get(name)
+        if column is None:
+            column = self._element(name)
+        values = column.values
+        if column.valid is not None and values.dtype.kind in "biu":
+            mask = ~column.valid
+            ma: Any = np.ma
+            masked: Array = ma.MaskedArray(values, np.broadcast_to(mask[:, None], values.shape) if values.ndim > 1 else mask)
+            return masked
+        return values
+
+    def _element(self, name: str) -> Column:
+        """Finds one element of a list: by its label, or its place."""
+        base, element = name, ""
+        if name.endswith("]") and "[" in name:
+            base, _, element = name[:-1].rpartition("[")
+        elif "." in name:
+            base, _, element = name.rpartition(".")
+        column = self.columns.get(base)
+        if column is not None and column.values.ndim == 2:
+            at = -1
+            if element.isdigit():
+                at = int(element)
+            elif column.labels and element in column.labels:
+                at = column.labels.index(element)
+            if 0 <= at < column.values.shape[1]:
+                return Column(column.values[:, at], column.valid)
+            if column.labels:
+                raise KeyError(f"{name}: {base} has the elements {', '.join(column.labels)}")
+            raise KeyError(f"{name}: {base} has {column.values.shape[1]} elements")
+        raise KeyError(name + idf.nearest(name, list(self.columns)))
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.times)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.columns)
+
+    def flat(self) -> dict[str, Column]:
+        """The columns with those of lists taken apart: ``position.kLeftElbow``, or ``position[3]`` without labels."""
+        found: dict[str, Column] = {}
+        for name, c in self.columns.items():
+            if c.values.ndim == 2:
+                for i in range(c.values.shape[1]):
+                    key = f"{name}.{c.labels[i]}" if c.labels else f"{name}[{i}]"
+                    found[key] = Column(c.values[:, i], c.valid)
+            else:
+                found[name] = c
+        return found
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The frame as a pandas.DataFrame with the times as its index and a column for each element of lists."""
+        import pandas
+
+        columns: dict[str, Any] = {} if self.entities is None else {"entity": self.entities}
+        for name, c in self.flat().items():
+            if c.valid is not None and c.values.dtype.kind in "biu":
+                columns[name] = pandas.arrays.BooleanArray(c.values, ~c.valid) if c.values.dtype.kind == "b" else pandas.arrays.IntegerArray(c.values, ~c.valid)
+            else:
+                columns[name] = c.values
+        return pandas.DataFrame(columns, index=pandas.DatetimeIndex(self.times, tz="UTC", name="time"))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's PyCapsule interface: a stream of one record batch. Images and other objects are left out."""
+        from ._arrow import stream_of
+
+        return stream_of(self)
+
+    def __arrow_c_schema__(self) -> object:
+        from ._arrow import schema_of
+
+        return schema_of(self)
+
+    def __repr__(self) -> str:
+        parts = [f"{n}{list(c.values.shape[1:]) if c.values.ndim > 1 else ''}: {c.values.dtype}" for n, c in self.columns.items()]
+        return f"<Frame of {len(self)} rows: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        from ._display import frame_html
+
+        return frame_html(self)
+
+
+def times_of(at: At) -> Array:
+    """Reads times to look at as nanoseconds."""
+    times = _nanoseconds(at)
+    if len(times) and times.min() == np.iinfo(np.int64).min:
+        raise Invalid("at", "NaT is no time; leave out the rows that have none")
+    return times
+
+
+def _nanoseconds(at: At) -> Array:
+    if isinstance(at, Frame):
+        return at.times.astype(np.int64)
+    if isinstance(at, np.ndarray):
+        if at.dtype.kind == "M":
+            return at.astype("datetime64[ns]").astype(np.int64)
+        if at.dtype.kind in "iu":
+            return at.astype(np.int64)
+        raise Invalid("at", f"times are datetime64 or whole nanoseconds, not {at.dtype}")
+    if isinstance(at, (str, int)) or not isinstance(at, Iterable):
+        at = [at]
+    return np.array([parse_time(t) for t in at], np.int64)
+
+
+# Reading.
+
+
+class Source(Protocol):
+    """What frames are read from: a memory, or an episode."""
+
+    @property
+    def _registry(self) -> idf.Registry: ...
+
+    @property
+    def query(self) -> Callable[..., Result]: ...
+
+    def _members(self, pattern: Union[str, Iterable[str]], heads: list[str]) -> list[str]: ...
+
+
+def read_frame(m: Source, pattern: Union[str, Iterable[str]], *, range: Any, fields: Iterable[str], at: Optional[At], every: Optional[SpanLike],
+               fill: Optional[str], max_gap: Optional[SpanLike], where: str, target: str) -> Frame:
+    """Does what :meth:`engram.client.Memory.frame` says."""
+    if isinstance(fields, str):
+        fields = [fields]
+    wanted = list(fields)
+    if fill not in (None, "last", "interp"):
+        raise Invalid(f"fill={fill!r}", "it is 'last', 'interp' or None")
+    if at is not None and every is not None:
+        raise Invalid("at, every", "give one of them")
+    if at is None and every is None and (fill is not None or max_gap is not None):
+        raise Invalid("fill", "it is for times that at or every give")
+    gap = None if max_gap is None else int(parse_span(max_gap))
+    if gap is not None and gap < 0:
+        raise Invalid(f"max_gap={max_gap!r}", "a gap is not shorter than 0")
+    ask: dict[str, Any] = {"where": where, "target": target, "fields": m._members(pattern, heads(wanted))}
+    times: Optional[Array] = None
+    if at is not None:
+        times = times_of(at)
+        if range is not None:
+            raise Invalid("range", "at says the times; leave range out")
+        ask.update(_around(times, fill))
+    elif range is not None:
+        ask["range"] = range
+    else:
+        ask["all"] = True
+    found = m.query(pattern, **ask)
+    by = found.entities
+    if every is not None:
+        times = _steps(found.snapshots, parse_span(every), range)
+        if fill is not None and range is not None:  # what was in force at the start
+            for s in m.query(pattern, at=Time(int(times[0])), where=where, target=target, fields=ask["fields"]) if len(times) else ():
+                own = by.setdefault(s.entity, [])
+                if not own or own[0].time > s.time:
+                    own.insert(0, s)
+    if fill == "interp" and times is not None and len(times):
+        _add_next(m, pattern, ask, by, int(times.max()), gap)
+    parts = [(entity, _resample(frame, times, fill, gap)) for entity, frame in tables(m._registry, sorted(by.items()), wanted)]
+    if not parts:
+        rows = np.empty(0, np.int64) if times is None else times
+        unknown = np.full(len(rows), np.nan)
+        return Frame(rows.astype("datetime64[ns]"), {f: Column(unknown, np.zeros(len(rows), bool)) for f in wanted})
+    if len(parts) == 1:
+        return parts[0][1]
+    return _stacked(parts)
+
+
+def heads(fields: Iterable[str]) -> list[str]:
+    """The members that paths begin with: of an element its list."""
+    return list({f.partition("[")[0].partition(".")[0]: None for f in fields})
+
+
+def _around(times: Array, fill: Optional[str]) -> dict[str, Any]:
+    """Selects what is needed for times, up to the last of them."""
+    if len(times) == 0:
+        return {"index": (0, 0)}
+    low, high = int(times.min()), int(times.max())
+    chosen: dict[str, Any] = {"range": (Time(low), Time(high + 1))}
+    if fill is not None:
+        chosen["at"] = Time(low)
+    return chosen
+
+
+def _add_next(m: Source, pattern: Union[str, Iterable[str]], ask: dict[str, Any], by: dict[ID, list[Snapshot]], last: int, gap: Optional[int]) -> None:
+    """Adds each entity's first snapshot after the last time, to interpolate up to it, as far away as the gap says."""
+    ask = {k: v for k, v in ask.items() if k not in ("range", "at", "all")}
+    start = last + 1
+    newest = {s.entity: s.time for s in m.query(pattern, **{**ask, "latest": 1, "where": ""})}
+    open = {entity for entity, snapshots in by.items() if snapshots[-1].time <= last < newest.get(entity, last)}
+    step = 10_000_000_000
+    while open:
+        end = min(max(newest[entity] for entity in open), start + step) + 1
+        if gap is not None:
+            end = min(end, last + gap + 1)
+        for entity, snapshots in m.query(pattern, **{**ask, "range": (Time(start), Time(end))}).entities.items():
+            if entity in open:
+                open.remove(entity)
+                by[entity].append(min(snapshots, key=lambda s: s.time))
+        if gap is not None and end > last + gap:
+            return
+        open = {entity for entity in open if newest[entity] >= end}
+        start, step = end, step * 4
+
+
+def _steps(snapshots: list[Snapshot], every: Duration, range: Any) -> Array:
+    if every <= 0:
+        raise Invalid(f"every={every}", "a step is longer than 0")
+    from ._query import is_relative, parse_range
+
+    start, end = parse_range(range) if range is not None and not is_relative(range=range) else (None, None)
+    if start is None or end is None:
+        if not snapshots:
+            return np.empty(0, np.int64)
+        start = min(s.time for s in snapshots) if start is None else start
+        end = max(s.time for s in snapshots) + 1 if end is None else end
+    if (end - start) // every > 100_000_000:
+        raise Invalid("every", f"{(end - start) // every} rows are too many")
+    return np.arange(start, end, every, dtype=np.int64)
+
+
+def tables(types: idf.Registry, found: Iterable[tuple[ID, list[Snapshot]]], fields: list[str]) -> list[tuple[ID, Frame]]:
+    """Makes the frame of each entity's snapshots, a row for each. NotFound names a field that no entity has."""
+    absent: dict[str, str] = {}
+    parts = [(entity, _columns(types, snapshots, fields, absent)) for entity, snapshots in found]
+    for f, why in absent.items():
+        if not any(n == f or n.startswith(f + ".") for _, frame in parts for n in frame.columns):
+            raise NotFound(f, f"no such column: {why}")
+    return parts
+
+
+def _columns(types: idf.Registry, snapshots: list[Snapshot], fields: list[str], absent: dict[str, str]) -> Frame:
+    """Makes the frame of one entity's snapshots; absent gets the fields that it has not."""
+    snapshots = [s for s in snapshots if s.instances]
+    snapshots.sort(key=lambda s: s.time)
+    times = np.array([s.time for s in snapshots], np.int64).astype("datetime64[ns]")
+    records = _records(types, snapshots, fields)
+    keys = list({k: None for r in records if isinstance(r, dict) for k in r})
+    columns: dict[str, Column] = {}
+    for k in (k for k in keys if k in heads(fields)) if fields else keys:
+        _add(columns, k, [r.get(k) if isinstance(r, dict) else None for r in records])
+    if not fields and records and not keys:
+        _add(columns, "value", records)
+    frame = Frame(times, columns)
+    _label(columns, records)
+    if fields:
+        frame.columns = {k: v for f in fields for k, v in _chosen(frame, f, keys, absent)}
+    return frame
+
+
+def _records(types: idf.Registry, snapshots: list[Snapshot], fields: list[str]) -> list[Any]:
+    """Decodes payloads, of those with fields only these members and the names."""
+    from ._decode import _Plan, decoder
+
+    wanted_heads = heads(fields)
+    records = []
+    only: dict[str, Any] = {}
+    for s in snapshots:
+        i = s.instances[0]
+        known = only.get(i.type)
+        if known is None:
+            t = types.get(i.type)
+            wanted = {m.number for m in t.members if m.name in wanted_heads or m.name == "name"} if fields else None
+            for h in wanted_heads:
+                if not t.wrapper and isinstance(decoder(t), _Plan):
+                    t.member(h)
+            known = only[i.type] = (decoder(t), wanted)
+        plan, wanted = known
+        records.append(plan(i.data, 0, len(i.data), wanted) if wanted is not None and isinstance(plan, _Plan) else plan(i.data, 0, len(i.data)))
+    return records
+
+
+def _chosen(frame: Frame, field: str, members: list[str], absent: dict[str, str]) -> list[tuple[str, Column]]:
+    if field in frame.columns:
+        return [(field, frame.columns[field])]
+    below = [(k, c) for k, c in frame.columns.items() if k.startswith(field + ".")]
+    if below:
+        return below
+    if len(frame) == 0 or field in members:  # of a dict that is always empty, no columns
+        return []
+    try:
+        return [(field, frame._element(field))]
+    except KeyError as e:
+        absent[field] = str(e.args[0]) if heads([field])[0] in members else field + idf.nearest(field, members)
+        return []
+
+
+def _add(columns: dict[str, Column], name: str, values: list[Any]) -> None:
+    """Adds the column, or columns, of a member's values."""
+    sample = next((v for v in values if v is not None), None)
+    valid = None
+    if any(v is None for v in values):
+        valid = np.array([v is not None for v in values])
+    if sample is None:
+        columns[name] = Column(np.full(len(values), None, object), valid)
+    elif isinstance(sample, np.ndarray) and sample.ndim == 1 and sample.dtype.kind in "fiub":
+        _add_lists(columns, name, values, sample, valid)
+    elif isinstance(sample, list) and all(v is None or _is_numbers(v) for v in values):  # integers among them, of no type that says so
+        _add(columns, name, [None if v is None else np.array(v, np.float64) for v in values])
+    elif type(sample) in (Record, dict) or (isinstance(sample, Record) and not hasattr(sample, "array")):
+        keys = {k: None for v in (sample, values[-1]) if v is not None for k in v}
+        for k in keys:
+            _add(columns, f"{name}.{k}", [None if v is None else v.get(k) for v in values])
+    else:
+        columns[name] = Column(_array(values, sample), valid)
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0 and all(type(v) in (int, float) for v in value)
+
+
+def _add_lists(columns: dict[str, Column], name: str, values: list[Any], sample: Array, valid: Optional[Array]) -> None:
+    length = max((len(v) for v in values if v is not None), default=0)
+    same = all(v is None or len(v) == length for v in values)
+    if same and valid is None:
+        columns[name] = Column(np.stack(values) if length else np.empty((len(values), 0), sample.dtype))
+    elif all(v is None or len(v) in (0, length) for v in values):  # not always given
+        there = np.array([v is not None and len(v) == length for v in values])
+        table = np.full((len(values), length), np.nan if sample.dtype.kind == "f" else 0, sample.dtype)
+        for i in np.flatnonzero(there):
+            table[i] = values[i]
+        columns[name] = Column(table, there)
+    else:
+        out = np.empty(len(values), object)
+        out[:] = values
+        columns[name] = Column(out, valid)
+
+
+def _array(values: list[Any], sample: Any) -> Array:
+    """Makes an array of single values; those that are None are filled."""
+    kinds: list[tuple[type, Any, Any]] = [(bool, np.bool_, False), (Time, "datetime64[ns]", None), (Duration, "timedelta64[ns]", None)]
+    for kind, dtype, empty in kinds:
+        if isinstance(sample, kind):
+            if empty is None:
+                nat = np.iinfo(np.int64).min
+                return np.array([nat if v is None else int(v) for v in values], np.int64).astype(dtype)
+            return np.array([empty if v is None else v for v in values], dtype)
+    if type(sample) in (int, float) and any(type(v) is float for v in values) and all(v is None or type(v) in (int, float) for v in values):
+        return np.array([np.nan if v is None else v for v in values], np.float64)
+    if type(sample) is int and all(v is None or type(v) is int for v in values):
+        try:
+            return np.array([0 if v is None else v for v in values], np.int64)
+        except OverflowError:
+            return np.array([0 if v is None else v for v in values], np.uint64)
+    out = np.empty(len(values), object)
+    for i, v in enumerate(values):
+        out[i] = v
+    return out
+
+
+def _label(columns: dict[str, Column], records: list[Any]) -> None:
+    """Gives the elements of lists the names that stand in a list "name" beside them, if it never changes."""
+    names: Optional[list[str]] = None
+    for r in records:
+        own = r.get("name") if isinstance(r, dict) else None
+        if names is None:
+            if not isinstance(own, list) or not all(isinstance(n, str) for n in own):
+                return
+            names = own
+        elif own and names and own != names:
+            return
+        elif not names:
+            names = own
+    if names and len(set(names)) == len(names):
+        for c in columns.values():
+            if c.values.ndim == 2 and c.values.shape[1] == len(names):
+                c.labels = names
+
+
+def _resample(frame: Frame, times: Optional[Array], fill: Optional[str], gap: Optional[int]) -> Frame:
+    if times is None:
+        return frame
+    own = frame.times.astype(np.int64)
+    before = np.searchsorted(own, times, side="right") - 1
+    there = before >= 0
+    rows = np.maximum(before, 0)
+    if len(own) == 0:
+        return Frame(times.astype("datetime64[ns]"), {})
+    if fill is None:
+        there &= own[rows] == times
+    elif gap is not None and fill == "last":
+        there &= times - own[rows] <= gap
+    columns = {name: c.take(rows, there) for name, c in frame.columns.items()}
+    if fill == "interp":
+        after = np.minimum(before + 1, len(own) - 1)
+        exact = there & (own[rows] == times)
+        between = there & (before + 1 < len(own)) & ~exact
+        if gap is not None:
+            between &= own[after] - own[rows] <= gap
+        span = np.maximum(own[after] - own[rows], 1)
+        weight = np.where(exact, 0.0, (times - own[rows]) / span)
+        for name, c in frame.columns.items():
+            columns[name] = _interpolated(name, c, frame, rows, after, weight, exact | between)
+        _slerp(columns, frame, rows, after, weight)
+    return Frame(times.astype("datetime64[ns]"), columns)
+
+
+def _interpolated(name: str, c: Column, frame: Frame, rows: Array, after: Array, weight: Array, known: Array) -> Column:
+    if c.values.dtype.kind != "f":
+        return c.take(rows, known)  # of what is no measurement the one before holds
+    valid = known if c.valid is None else known & c.valid[rows] & (c.valid[after] | (weight == 0))
+    w = weight[:, None] if c.values.ndim == 2 else weight
+    a, b = c.values[rows], c.values[after]
+    values = np.where(w == 0, a, a + (b - a) * w)
+    values[~valid] = np.nan
+    return Column(values, valid, c.labels)
+
+
+def _slerp(columns: dict[str, Column], frame: Frame, rows: Array, after: Array, weight: Array) -> None:
+    """Interpolates quaternions on the sphere: four columns x, y, z, w of one member."""
+    for name in [n[:-2] for n in frame.columns if n.endswith(".w")]:
+        parts = [f"{name}.{axis}" for axis in "xyzw"]
+        if not all(p in frame.columns and frame.columns[p].values.dtype.kind == "f" for p in parts):
+            continue
+        q = np.stack([frame.columns[p].values for p in parts], axis=-1)
+        a, b = q[rows], q[after]
+        dot = np.sum(a * b, axis=-1)
+        b = np.where(dot[:, None] < 0, -b, b)
+        angle = np.arccos(np.clip(np.abs(dot), 0, 1))
+        sine = np.sin(angle)
+        near = sine < 1e-6
+        safe = np.where(near, 1, sine)
+        wa = np.where(near, 1 - weight, np.sin((1 - weight) * angle) / safe)
+        wb = np.where(near, weight, np.sin(weight * angle) / safe)
+        mixed = wa[:, None] * a + wb[:, None] * b
+        length = np.linalg.norm(mixed, axis=-1, keepdims=True)
+        mixed = np.divide(mixed, length, out=mixed, where=length > 0)
+        for i, p in enumerate(parts):
+            values = np.where(weight == 0, a[:, i], mixed[:, i])
+            valid = columns[p].valid
+            if valid is not None:
+                values[~valid] = np.nan
+            columns[p] = Column(values, valid)
+
+
+def _stacked(parts: list[tuple[ID, Frame]]) -> Frame:
+    """Puts the frames of several entities one below the other."""
+    names = list({n: None for _, f in parts for n in f.columns})
+    sizes = [len(f) for _, f in parts]
+    entities = np.repeat(np.array([str(e) for e, _ in parts], object), sizes)
+    times = np.concatenate([f.times for _, f in parts])
+    columns: dict[str, Column] = {}
+    for name in names:
+        have = [f.columns.get(name) for _, f in parts]
+        shapes = {(c.values.dtype, c.values.shape[1:]) for c in have if c is not None}
+        if len(shapes) == 1 and all(c is not None for c in have):
+            whole = [c for c in have if c is not None]
+            valid = np.concatenate([np.ones(len(c.values), bool) if c.valid is None else c.valid for c in whole])
+            labels = whole[0].labels if all(c.labels == whole[0].labels for c in whole) else None
+            columns[name] = Column(np.concatenate([c.values for c in whole]), valid, labels)
+            continue
+        columns[name] = _padded(have, sizes, shapes)
+    return Frame(times, columns, entities)
+
+
+def _padded(have: list[Optional[Column]], sizes: list[int], shapes: set[Any]) -> Column:
+    if len(shapes) == 1:
+        dtype, shape = next(iter(shapes))
+        empty: Any = {"f": np.nan, "M": np.datetime64("NaT"), "m": np.timedelta64("NaT"), "O": None}.get(dtype.kind, 0)
+    else:
+        dtype, shape, empty = np.dtype(object), (), None
+    values = np.full((sum(sizes), *shape), empty, dtype)
+    valid = np.zeros(sum(sizes), bool)
+    at = 0
+    for c, n in zip(have, sizes):
+        if c is not None:
+            if dtype.kind == "O" and c.values.ndim > 1:
+                for i in range(n):
+                    values[at + i] = c.values[i]
+            else:
+                values[at:at + n] = c.values
+            valid[at:at + n] = True if c.valid is None else c.valid
+        at += n
+    return Column(values, valid)

@@ -1,0 +1,228 @@
+"""Updates as they come: subscriptions that go on after a connection broke."""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+import time
+from typing import Any, Callable, Iterator, Optional
+
+from . import errors
+from ._transport import Begin, Cancelable, Transport
+from .snapshots import Update
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
+
+
+class _State:
+    """What is remembered of a subscription, to go on without gap or duplicate, across epochs of the
+    server. It does as package transport/internal/resume of the Go client."""
+
+    def __init__(self, since: Optional[int], now: bool) -> None:
+        self.since, self.now = since, now
+        self.epoch = 0
+        self.last = 0
+        self.resumable = False
+        self.backfill = 0
+        self.restarted = False
+        self.dropped = 0
+
+    def begun(self, begin: Begin) -> None:
+        if self.epoch and self.epoch != begin.epoch:
+            self.new_epoch()
+        self.epoch = begin.epoch
+        if self.resumable:
+            return
+        self.backfill = begin.number or 0
+        if self.now and begin.number is not None:
+            self.last, self.resumable = begin.number, True
+
+    def new_epoch(self) -> None:
+        self.epoch, self.last, self.resumable, self.backfill, self.restarted = 0, 0, True, 0, True
+
+    def deliver(self, batch: list[Update]) -> list[Update]:
+        kept = []
+        for u in batch:
+            self.dropped += u.dropped
+            if self.resumable and u.number <= self.last and (u.failed is None or u.number < self.last):
+                continue
+            if self.since is not None and u.number <= self.backfill and u.failed is None and u.time < self.since:
+                continue
+            self.last, self.resumable = u.number, True
+            if self.dropped or self.restarted:
+                u.dropped, u.restarted = self.dropped, u.restarted or self.restarted
+                self.dropped, self.restarted = 0, False
+            kept.append(u)
+        return kept
+
+
+class _Source:
+    """The updates of one server."""
+
+    def __init__(self, transport: Transport, request: Any, since: Optional[int], closed: threading.Event, give_up: Optional[float]) -> None:
+        self.transport, self.request, self.closed, self.give_up = transport, request, closed, give_up
+        self.state = _State(since, request.WhichOneof("start") is None)
+        self.subscription: Optional[Cancelable] = self._open()
+
+    def _open(self) -> Cancelable:
+        request = self.request
+        if self.state.resumable:
+            request = type(request)()
+            request.CopyFrom(self.request)
+            request.resume.number, request.resume.epoch = self.state.last, self.state.epoch
+        opened = self.transport.subscribe(request.SerializeToString())
+        self.state.begun(opened.begin)
+        return opened
+
+    def batches(self) -> Iterator[list[Update]]:
+        while True:
+            try:
+                assert self.subscription is not None
+                for batch in self.subscription.batches():
+                    kept = self.state.deliver(batch)
+                    if kept:
+                        yield kept
+                failure: errors.Error = errors.Unavailable(self.transport.address, "the server ended the subscription")
+            except errors.Error as e:
+                failure = e
+            if self.closed.is_set():
+                return
+            if isinstance(failure, errors.Closed) or not isinstance(failure, (errors.Unavailable, errors.Exhausted, errors.Canceled)):
+                raise failure
+            self.close()
+            if not self._reopen():
+                return
+
+    def _reopen(self) -> bool:
+        pause, began = _FIRST_PAUSE, time.monotonic()
+        while not self.closed.wait(pause / 2 + random.random() * pause):  # so that clients do not come all at once
+            try:
+                self.subscription = self._open()
+            except errors.Closed:
+                return False
+            except errors.Conflict:
+                self.state.new_epoch()
+                pause = _FIRST_PAUSE
+                continue
+            except (errors.Unavailable, errors.Exhausted, errors.Canceled) as e:
+                if self.give_up is not None and time.monotonic() - began > self.give_up:
+                    raise errors.Unavailable(self.transport.address, f"given up reconnecting after {self.give_up:g} s: {e.message}") from None
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                continue
+            if self.closed.is_set():
+                self.subscription.close()
+                return False
+            return True
+        return False
+
+    def close(self) -> None:
+        if self.subscription is not None:
+            self.subscription.close()
+
+
+class Watch:
+    """Updates, as an iterator that waits for the next. It goes on after the connection broke or the
+    server was restarted; :attr:`Update.dropped` tells what was lost, :attr:`Update.restarted`
+    that the server began anew.
+
+    One thread at a time reads it. ``close`` may be called from any thread, and ends who waits.
+    """
+
+    def __init__(self, transports: list[Transport], request: Callable[[Transport], Any], since: Optional[int], give_up: Optional[float]) -> None:
+        self._closed = threading.Event()
+        self._sources: list[_Source] = []
+        try:
+            for t in transports:
+                self._sources.append(_Source(t, request(t), since, self._closed, give_up))
+        except BaseException:
+            self.close()
+            raise
+        self._queue: Optional[queue.Queue[Any]] = None
+        self._ready: Iterator[Update] = iter(())
+        self._direct = self._sources[0].batches() if len(self._sources) == 1 else None
+        if self._direct is None:
+            self._pump()
+
+    def _pump(self) -> None:
+        """Reads in threads, where several servers, or a time limit, want it."""
+        self._queue = queue.Queue(64)
+        for source in self._sources:
+            batches = self._direct or source.batches()
+            threading.Thread(target=self._run, args=(batches,), daemon=True, name="engram watch").start()
+        self._direct = None
+
+    def _run(self, batches: Iterator[list[Update]]) -> None:
+        assert self._queue is not None
+        try:
+            for batch in batches:
+                self._put(batch)
+            self._put(None)
+        except errors.Error as e:
+            self._put(e)
+
+    def _put(self, item: Any) -> None:
+        assert self._queue is not None
+        while not self._closed.is_set():
+            try:
+                self._queue.put(item, timeout=0.5)
+                return
+            except queue.Full:
+                continue
+
+    def batch(self, timeout: Optional[float] = None) -> list[Update]:
+        """Waits for at least one update, and returns those that are there; none when the watch was
+        closed, or nothing came within the timeout, in seconds."""
+        left = list(self._ready)
+        if left:
+            return left
+        if timeout is not None and self._queue is None:
+            self._pump()
+        if self._queue is None:
+            assert self._direct is not None
+            return next(self._direct, [])
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self._closed.is_set():
+            wait = 0.5 if until is None else min(0.5, until - time.monotonic())
+            try:
+                item = self._queue.get(timeout=max(wait, 0))
+            except queue.Empty:
+                if until is not None and time.monotonic() >= until:
+                    return []
+                continue
+            if isinstance(item, Exception):
+                raise item
+            if item is None:
+                return []
+            found: list[Update] = item
+            return found
+        return []
+
+    def get(self, timeout: Optional[float] = None) -> Optional[Update]:
+        """Waits for the next update; None when the watch was closed, or nothing came within the
+        timeout, in seconds."""
+        for u in self._ready:
+            return u
+        self._ready = iter(self.batch(timeout))
+        return next(self._ready, None)
+
+    def __iter__(self) -> "Watch":
+        return self
+
+    def __next__(self) -> Update:
+        u = self.get()
+        if u is None:
+            raise StopIteration
+        return u
+
+    def close(self) -> None:
+        """Ends the watch."""
+        self._closed.set()
+        for source in self._sources:
+            source.close()
+
+    def __enter__(self) -> "Watch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,360 @@
+import socket
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+from support import BINARY, Server, WithServer, run
+
+import engram
+
+
+class Memory(WithServer):
+    """The four verbs. Each way to the server has a class below."""
+
+    def test_commit_latest(self):
+        e = self.entity("Speech/Text")
+        id = self.m.commit(e, {"text": "hello", "timestamp": "2022-02-18 13:06:56.492182"}, time=engram.Time(5), confidence=0.5)
+        s = self.m.latest(e)
+        self.assertEqual((s.id, s.time, s["text"], s.value.text, s.confidence, s.type), (id, 5, "hello", "hello", 0.5, "engram.speech.Text"))
+        self.assertEqual(str(s.value.timestamp), "2022-02-18 13:06:56.492182")
+        self.assertGreater(s.number, 0)
+        self.assertEqual(self.m.get(id)["text"], "hello")
+
+    def test_command_line_sees_it(self):
+        e = self.entity("Speech/Text")
+        self.m.commit(e, {"text": "from Python"})
+        self.assertIn("from Python", run("get", e, address=self.server.socket))
+        run("put", e, '{"text": "from Go"}', address=self.server.socket)
+        self.assertEqual(self.m.latest(e)["text"], "from Go")
+
+    def test_instances_and_links(self):
+        speech = self.m.commit(self.entity("Speech/Text"), {"text": "look"})
+        e = self.entity("Speech/Command")
+        id = self.m.commit(e, instances=[engram.Datum({"text": "a", "source": speech}, 0.25) if self.has("engram.speech.Command", "source")
+                                         else engram.Datum({"text": "a"}, 0.25), {"text": "b"}])
+        s = self.m.get(id)
+        self.assertEqual([(i["text"], i.confidence) for i in s], [("a", 0.25), ("b", 1.0)])
+        self.assertEqual(s[1].id, id + "/1")
+
+    def has(self, type, member):
+        return any(m.name == member for m in self.m.type(type).members)
+
+    def test_selectors(self):
+        e = self.entity("RobotState/Proprioception")
+        for t in (10, 20, 30, 40):
+            self.m.commit(e, {"position": [float(t)]}, time=engram.Time(t))
+
+        def times(**selection):
+            return [s.time for s in self.m.query(e, **selection)]
+
+        self.assertEqual(times(), [40])
+        self.assertEqual(times(latest=2), [30, 40])
+        self.assertEqual(times(at=engram.Time(25)), [20])
+        self.assertEqual(times(nearest=engram.Time(26), within="1us"), [30])
+        self.assertEqual(times(exactly=engram.Time(20)), [20])
+        self.assertEqual(times(exactly=engram.Time(21)), [])
+        self.assertEqual(times(range=(20, 40)), [20, 30])
+        self.assertEqual(times(range=(None, 20)), [10])
+        self.assertEqual(times(index=(0, -2)), [10, 20, 30])
+        self.assertEqual(times(at="-15ns"), [20])
+        self.assertEqual(times(range="-20ns.."), [20, 30, 40])
+        self.assertEqual(times(range=("-20ns", "latest")), [20, 30])
+        self.assertEqual(times(all=True), [10, 20, 30, 40])
+        self.assertEqual(times(latest=1, at=engram.Time(15)), [10, 40])
+        self.assertEqual(times(all=True, where="position[0] > 25.0"), [30, 40])
+        self.assertEqual(times(where="position[0] < 25.0"), [])
+        self.assertEqual(times(where="position[0] < 25.0", filter_first=True), [20])
+        self.assertEqual(self.m.latest(e, at=engram.Time(35)).time, 30)
+
+    def test_shapes(self):
+        e = self.entity("RobotState/Proprioception")
+        self.m.commit(e, {"position": [1.0], "frame_id": "base"})
+        self.assertEqual(len(self.m.query(e, payload=False).one()[0].data), 0)
+        only = self.m.query(e, fields=["frame_id"]).one()
+        self.assertEqual((only["frame_id"], len(only["position"])), ("base", 0))
+
+    def test_patterns(self):
+        e = self.entity("Speech/Text")
+        self.m.commit(e, {"text": "x"})
+        self.m.commit(e[:-1] + "/slashes:\\/a", {"text": "y"})
+        core, provider = e.split("/")[1:3]
+        self.assertIn(e, {s.entity for s in self.m.query(f"*/{core}/{provider}")})
+        self.assertEqual(self.m.query(f"Speech/Text/{provider}/~e.*", where='text == "x"').one().entity, e)
+        self.assertIn(engram.ID(e), self.m.tree(f"Speech/Text/{provider}"))
+
+    def test_odd_names(self):
+        id = engram.ID.of("Speech", "Text", type(self).__name__, "/joint_states \\ *x")
+        self.m.commit(id, {"text": "odd"})
+        self.assertEqual(self.m.latest(id).entity, id)
+        self.assertEqual(id.name, "/joint_states \\ *x")
+        self.assertIn(id, self.m.tree(f"Speech/Text/{type(self).__name__}"))
+
+    def test_errors(self):
+        e = self.entity("Speech/Text")
+        for call, kind, text in (
+                (lambda: self.m.latest(e), engram.NotFound, ""),
+                (lambda: self.m.latest("Speech/Text"), engram.Invalid, "four names"),
+                (lambda: self.m.commit(e, {"txt": "x"}), engram.Invalid, "did you mean text"),
+                (lambda: self.m.commit(e, {"text": 5}), engram.Invalid, "text"),
+                (lambda: self.m.commit(e), engram.Invalid, "nothing to commit"),
+                (lambda: self.m.commit(e, b"\xff", type="engram.speech.Text"), engram.Error, ""),
+                (lambda: self.m.commit(e, {}, type="engram.object.Class"), engram.TypeMismatch, ""),
+                (lambda: self.m.commit("Speech/Txt/a/b", {"text": "x"}), engram.NotFound, "Speech/Txt"),
+                (lambda: self.m.commit("Speeh/Text/a/b", {"text": "x"}), engram.NotFound, "did you mean Speech"),
+                (lambda: self.m.query(e, where="text =="), engram.Invalid, ""),
+                (lambda: self.m.query(e, range="yesterday"), engram.Invalid, "duration"),
+                (lambda: self.m.query(e, target="ram"), engram.Invalid, "both, wm, ltm"),
+                (lambda: self.m.query("a/b/c/d/e/f/g", latest=0), engram.Invalid, "at least 1"),
+                (lambda: self.m.type("no.such.Type"), engram.NotFound, ""),
+                (lambda: self.m.add_segment("Speech/Text"), engram.AlreadyExists, "")):
+            with self.subTest(text or kind.__name__), self.assertRaises(kind) as caught:
+                call()
+            self.assertIn(text, str(caught.exception))
+        self.m.commit(e, {"text": "the connection still works"})
+
+    def test_values_that_are_none(self):
+        """What no payload can hold is refused here, by name, and nothing of it is stored."""
+        cup, any = self.entity("Object/Instance"), self.entity("GeneralPurpose/Wrong")
+        self.m.add_segment("GeneralPurpose/Wrong")
+        circle: dict = {}
+        circle["next"] = circle
+        skewed = np.eye(4)
+        skewed[0, 1] = 0.5
+        wrong = [(cup, {"pose": np.full((4, 4), np.nan)}, "pose: .*not finite"), (cup, {"pose": 2 * np.eye(4)}, "pose: .*no rotation"),
+                 (cup, {"pose": skewed}, "pose: .*no rotation"), (cup, {"pose": np.diag([1, 1, -1, 1])}, "pose: .*no rotation"),
+                 (cup, {"pose": np.eye(3)}, "pose: a 4x4 matrix"), (cup, {"frame_id": "\ud800"}, "frame_id: .*surrogate"),
+                 (any, circle, "contains itself"), (any + "\ud800", {"a": 1}, "surrogate")]
+        for entity, value, message in wrong:
+            with self.subTest(message), self.assertRaisesRegex(engram.Invalid, message):
+                self.m.commit(entity, value)
+        self.assertEqual(len(self.m.query([cup, any], all=True)), 0)
+
+    def test_confidence_is_what_was_written(self):
+        e = self.entity("Speech/Text")
+        self.m.commit(e, {"text": "perhaps"}, confidence=0.9)
+        self.assertEqual(self.m.latest(e).confidence, 0.9)
+
+    def test_after_close(self):
+        m = engram.connect(self.address())
+        m.close()
+        for call in (lambda: m.latest("Speech/Text/a/b"), lambda: m.query("Speech"), lambda: next(m.watch("Speech")),
+                     lambda: m.commit("Speech/Text/a/b", {"text": "x"}), lambda: m.stream().commit("Speech/Text/a/b", {"text": "x"})):
+            with self.assertRaisesRegex(engram.Canceled, "client is closed"):
+                call()
+
+    def test_commit_all(self):
+        e = self.entity("Speech/Text")
+        done = self.m.commit_all([self.m.update(e, {"text": "a"}), self.m.update("Speech/None/p/e", {"text": "b"}, type="engram.speech.Text"),
+                                  self.m.update(e + "2", {"text": "c"})])
+        self.assertEqual([d.error is None for d in done], [True, False, True])
+        self.assertIsInstance(done[1].error, engram.NotFound)
+
+    def test_stream(self):
+        e = self.entity("RobotState/Proprioception")
+        with self.m.stream(window=8) as stream:
+            for i in range(300):
+                stream.commit(e, {"position": [i]}, time=engram.Time(i + 1))
+        self.assertEqual(stream.committed, 300)
+        self.assertEqual(len(self.m.query(e, all=True, payload=False)), 300)
+        with self.assertRaises(engram.NotFound), self.m.stream() as stream:
+            stream.commit(e, {"position": []}, time=engram.Time(1000))
+            stream.commit("RobotState/None/p/e", {"text": "b"}, type="engram.speech.Text")
+            stream.commit(e, {"position": []}, time=engram.Time(1001))
+        self.assertEqual(self.m.latest(e).time, 1001)
+
+    def test_segments(self):
+        name = f"GeneralPurpose/{type(self).__name__}"
+        self.m.add_segment(name, "engram.speech.Text", max_count=2)
+        self.assertEqual([(s.id, s.type, s.max_count) for s in self.m.segments(name)], [(name, "engram.speech.Text", 2)])
+        for i in range(3):
+            self.m.commit(name + "/p/e", {"text": str(i)}, time=engram.Time(i + 1))
+        self.assertEqual([s["text"] for s in self.m.query(name, all=True, target="wm")], ["1", "2"])
+        self.m.remove_segment(name)
+        self.assertEqual(self.m.segments(name), [])
+        self.assertIn("engram.speech.Text", self.m.types())
+
+    def test_generated_classes(self):
+        """An object that has TYPE, to_payload and from_payload is committed, and made of a payload."""
+        class Text:
+            TYPE = "engram.speech.Text"
+
+            def __init__(self, text):
+                self.text = text
+
+            def to_payload(self):
+                return b"\x12" + bytes([len(self.text)]) + self.text.encode()
+
+            @classmethod
+            def from_payload(cls, data, sender=None):
+                return cls(bytes(data)[2:].decode())
+
+        self.assertEqual(self.m.latest(self.m.commit(self.entity("Speech/Text"), Text("hi"))).to(Text).text, "hi")
+
+    def test_any_data(self):
+        name = f"GeneralPurpose/Any{type(self).__name__}"
+        self.m.add_segment(name)
+        value = {"none": None, "yes": True, "n": -5, "x": 0.5, "text": "ä", "list": [1, "two", {"three": 3.0}], "link": engram.ID("Object/Class"),
+                 "when": engram.Time(7), "long": engram.Duration(9), "array": np.arange(6, dtype=np.int16).reshape(2, 3)}
+        got = self.m.latest(self.m.commit(name + "/p/e", value)).value
+        self.assertEqual(list(got), list(value))
+        np.testing.assert_array_equal(got.pop("array"), value.pop("array"))
+        self.assertEqual(got, value)
+        self.assertIsInstance(got["link"], engram.ID)
+
+    def test_image_without_copy(self):
+        pixels = np.random.default_rng(1).integers(0, 255, (200, 320, 3), np.uint8)
+        s = self.m.get(self.m.commit(self.entity("Vision/ImageRGB"), engram.image(pixels)))
+        got = s.value.array
+        np.testing.assert_array_equal(got, pixels)
+        self.assertTrue(np.shares_memory(got, np.frombuffer(s[0].data, np.uint8)))
+        self.assertTrue(s.value._repr_png_().startswith(b"\x89PNG"))
+
+    def test_predict(self):
+        e = self.entity("Object/Instance")
+        first = self.m.predict(e, at="now")
+        self.assertIsNone(first[0].snapshot)
+        self.assertIsInstance(first[0].error, engram.Error)
+
+    def test_watch(self):
+        e = self.entity("Speech/Text")
+        for i in range(3):
+            self.m.commit(e, {"text": str(i)})
+        with self.m.watch(e, backfill=2) as w:
+            self.m.commit(e, {"text": "3"})
+            self.assertEqual([next(w).value["text"] for _ in range(3)], ["1", "2", "3"])
+            self.assertIsNone(w.get(timeout=0.01))
+            self.m.commit(e, {"text": "4"})
+            self.assertEqual(w.get(timeout=60).value["text"], "4")
+        with self.m.watch(e, backfill="1h", where='text != "2"', data=False) as w:
+            self.assertIsNone(next(w).snapshot)
+        with self.m.watch(e) as w:
+            threading.Timer(0.05, w.close).start()
+            self.assertEqual(list(w), [])
+
+    def test_many_threads(self):
+        e = self.entity("Speech/Text")
+        failed = []
+
+        def work(n):
+            try:
+                for i in range(30):
+                    self.m.commit(f"{e}-{n}", {"text": str(i)})
+                    self.assertEqual(self.m.latest(f"{e}-{n}")["text"], str(i))
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(failed, [])
+
+
+class MemoryByGrpc(Memory):
+    @classmethod
+    def address(cls):
+        return cls.server.http
+
+    def test_way(self):
+        self.assertTrue(self.m.address.startswith("http://"))
+
+
+class MemoryByLocalSocket(Memory):
+    def test_way(self):
+        self.assertTrue(self.m.address.startswith("local:"))
+
+    def test_large_answers(self):
+        """An answer goes beyond the credit of a query, in several frames."""
+        e = self.entity("Vision/ImageRGB")
+        frame = np.zeros((1000, 2000, 3), np.uint8)
+        for i in range(16):
+            frame[0, 0, 0] = i
+            self.m.commit(e, engram.image(frame), time=engram.Time(i + 1))
+        found = self.m.query(e, all=True)
+        self.assertEqual([int(s.value.array[0, 0, 0]) for s in found], list(range(16)))
+
+
+del Memory
+
+
+@unittest.skipUnless(BINARY, "ENGRAM_BINARY names no engram")
+class Reconnect(unittest.TestCase):
+    def test_watch_goes_on_with_a_new_server(self):
+        for way in ("socket", "http"):
+            with self.subTest(way):
+                server = Server()
+                try:
+                    address = getattr(server, way)
+                    with engram.connect(server.socket) as m, engram.connect(address) as other:
+                        w = other.watch("Speech/Text")
+                        m.commit("Speech/Text/a/b", {"text": "before"})
+                        self.assertEqual(next(w).value["text"], "before")
+                        server.stop()
+                        if way == "http":
+                            server.flags = ("--listen", address.removeprefix("http://"))
+                        server.start()
+                        m.commit("Speech/Text/a/b", {"text": "after"})
+                        u = next(w)
+                        self.assertEqual((u.value["text"], u.restarted), ("after", True))
+                        w.close()
+                finally:
+                    server.close()
+
+    def test_a_slow_network(self):
+        """A server is reached whose first answer takes longer than the pause between attempts to connect."""
+        server = Server()
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def pump(a, b, pause):
+            try:
+                while data := a.recv(1 << 16):
+                    time.sleep(pause)
+                    b.sendall(data)
+            except OSError:
+                pass
+            b.close()
+
+        def proxy():
+            try:
+                while True:
+                    client = listener.accept()[0]
+                    other = socket.create_connection(("127.0.0.1", int(server.http.rpartition(":")[2])))
+                    threading.Thread(target=pump, args=(client, other, 0), daemon=True).start()
+                    threading.Thread(target=pump, args=(other, client, 0.3), daemon=True).start()
+            except OSError:
+                pass  # the listener was closed
+
+        threading.Thread(target=proxy, daemon=True).start()
+        try:
+            with engram.connect(f"127.0.0.1:{listener.getsockname()[1]}", timeout=120) as m:
+                m.commit("Speech/Text/a/b", {"text": "far"})
+                self.assertEqual(m.latest("Speech/Text/a/b")["text"], "far")
+        finally:
+            listener.close()
+            server.close()
+
+    def test_nobody_there(self):
+        with self.assertRaisesRegex(engram.Unavailable, "engram serve"):
+            engram.connect("unix:/nowhere/engram.sock")
+        with self.assertRaisesRegex(engram.Unavailable, "engram serve"):
+            engram.connect("127.0.0.1:1")
+        for wrong in ("", "ftp://x:1", "host", "http://me@host:1", "nats://host:1", "host:99999"):
+            with self.subTest(wrong), self.assertRaises(engram.Error):
+                engram.connect(wrong or "unix:")
+
+
+class Import(unittest.TestCase):
+    def test_is_light(self):
+        import subprocess
+
+        loaded = subprocess.run([sys.executable, "-c", "import engram, sys; print(*sys.modules)"], check=True, capture_output=True, text=True).stdout.split()
+        self.assertEqual({"numpy", "grpc", "google.protobuf", "pandas", "asyncio"} & set(loaded), set())
+        for name in engram.__all__:
+            self.assertTrue(hasattr(engram, name), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
