@@ -56,6 +56,16 @@ func (c *Control) Within(ctx context.Context, a Actions) context.Context {
 
 type controlKey struct{}
 
+// PermitIn is [Control.Permit] for a call that was let in by [Control.Within]; nil where there
+// are no rules.
+func PermitIn(ctx context.Context, needs ...Need) error {
+	c, ok := ctx.Value(controlKey{}).(*Control)
+	if !ok {
+		return nil
+	}
+	return c.Permit(ctx, needs...)
+}
+
 // May reports whether the identity of a call that was let in by [Control.Within] may do
 // all of the actions with id and all below it. Where there are no rules everybody may.
 func May(ctx context.Context, a Actions, id engram.ID) bool {

@@ -38,6 +38,7 @@ type stateContent struct {
 	Orders  []order        `json:"orders,omitempty"` // to forget, that are not done yet
 	Lives   []uint64       `json:"lives,omitempty"`  // of the server, by their epochs, in their order
 	Copies  []string       `json:"copies,omitempty"` // memories that are copies of other servers'
+	Hosted  []Hosted       `json:"hosted,omitempty"` // memories that programs host
 	// Requests are the last orders, done or not, for holders of copies that were away.
 	Requests []request `json:"requests,omitempty"`
 	// Of the last one that is not among them any more.

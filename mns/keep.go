@@ -108,6 +108,27 @@ func (k *Kept) SetCopies(copies []string) {
 	}
 }
 
+// SetMemories registers anew with other memories. After an error, such as Conflict if another
+// server hosts one of them, the registration is as it was; Unavailable if it is not active.
+func (k *Kept) SetMemories(ctx context.Context, memories []string) error {
+	k.mu.Lock()
+	r, active := k.registration, k.lease.ID != 0
+	k.mu.Unlock()
+	if !active {
+		return engram.Errorf(engram.Unavailable, r.Server, "the server waits for its names; try again when it has them")
+	}
+	r.Memories = slices.Clone(memories)
+	lease, err := k.registry.Register(ctx, r)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	k.registration.Memories, k.lease = r.Memories, lease
+	k.mu.Unlock()
+	k.tell() // in case that a renewal came between
+	return nil
+}
+
 // Copies returns the copies of which the registration tells.
 func (k *Kept) Copies() []string { return slices.Clone(k.current().Copies) }
 

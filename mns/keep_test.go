@@ -160,3 +160,44 @@ func TestStandbyTakesOver(t *testing.T) {
 		}
 	})
 }
+
+// A server that takes in one more memory registers it at once, or not at all.
+func TestKeepWithMoreMemories(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mns.NewLocal()
+		defer l.Close()
+		a, err := mns.Keep(t.Context(), l, registration("a", "Vision"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		b, err := mns.Keep(t.Context(), l, registration("b", "Speech"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if err := a.SetMemories(t.Context(), []string{"Battery", "Vision"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(t, l); got != "Battery@a Speech@b Vision@a" {
+			t.Errorf("the registry holds %q", got)
+		}
+		if err := b.SetMemories(t.Context(), []string{"Battery", "Speech"}); engram.CodeOf(err) != engram.Conflict {
+			t.Errorf("a memory of another server: %v", err)
+		}
+		time.Sleep(time.Minute) // leases are renewed, and nothing else is
+		if got := names(t, l); got != "Battery@a Speech@b Vision@a" {
+			t.Errorf("a minute later the registry holds %q", got)
+		}
+		standby := registration("c", "Vision")
+		standby.Standby = true
+		c, err := mns.Keep(t.Context(), l, standby)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.SetMemories(t.Context(), []string{"Vision", "World"}); engram.CodeOf(err) != engram.Unavailable {
+			t.Errorf("while its names are another's: %v", err)
+		}
+	})
+}

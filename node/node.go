@@ -118,7 +118,7 @@ func New(ctx context.Context, c Config) (n *Node, err error) {
 			return n, err
 		}
 	}
-	if n.srv, err = server.New(server.Config{Robot: n.robot, Memories: c.Memories, Now: c.Now, Limits: c.Limits, Store: n.store}); err != nil {
+	if n.srv, err = server.New(server.Config{Robot: n.robot, Memories: c.Memories, Now: c.Now, Limits: c.Limits, Store: n.store, Announce: n.announce}); err != nil {
 		return n, err
 	}
 	n.security.begin(n.srv)
@@ -182,6 +182,14 @@ func (n *Node) register(ctx context.Context, c *Config) error {
 		return n.backbone.Names(ctx, keep)
 	}
 	return keep(ctx)
+}
+
+// announce tells the name system of the memories when a program hosts one more.
+func (n *Node) announce(ctx context.Context, memories []string) error {
+	if err := n.mayServe(memories, false); err != nil {
+		return err
+	}
+	return n.kept.SetMemories(ctx, memories)
 }
 
 // Server returns the memory server, for calls inside the process. No access rules stand

@@ -41,11 +41,12 @@ func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 // concernsHooks reports whether a hook has to do with what is committed to one of
 // the memories.
 func (s *Server) concernsHooks(c engram.Commit) bool {
-	if !s.has.commit && !s.has.write && !s.has.stored {
+	m := s.hosted.Load()
+	if !m.has.commit && !m.has.write && !m.has.stored {
 		return false
 	}
 	for i := range c.Updates {
-		if h := s.hooks[c.Updates[i].Entity.Memory()]; h != nil && (h.Commit != nil || len(h.Write) > 0 || h.Stored != nil) {
+		if h := m.hooks[c.Updates[i].Entity.Memory()]; h != nil && (h.Commit != nil || len(h.Write) > 0 || h.Stored != nil) {
 			return true
 		}
 	}
@@ -55,12 +56,13 @@ func (s *Server) concernsHooks(c engram.Commit) bool {
 // runCommitHooks returns the updates that the hooks let pass, and the errors of
 // the others by index. The caller's commit is not changed.
 func (s *Server) runCommitHooks(ctx context.Context, c engram.Commit) (passed engram.Commit, refused map[int]error) {
-	if !s.has.commit {
+	m := s.hosted.Load()
+	if !m.has.commit {
 		return c, nil
 	}
 	passed = c.With(make([]engram.EntityUpdate, 0, len(c.Updates)))
 	for i, u := range c.Updates {
-		if h := s.hooks[u.Entity.Memory()]; h != nil && h.Commit != nil {
+		if h := m.hooks[u.Entity.Memory()]; h != nil && h.Commit != nil {
 			if err := h.Commit(ctx, &u); err != nil {
 				if refused == nil {
 					refused = map[int]error{}
@@ -76,12 +78,13 @@ func (s *Server) runCommitHooks(ctx context.Context, c engram.Commit) (passed en
 }
 
 func (s *Server) runStoredHooks(ctx context.Context, c engram.Commit, results []engram.UpdateResult) {
-	if !s.has.stored {
+	m := s.hosted.Load()
+	if !m.has.stored {
 		return
 	}
 	ctx = context.WithoutCancel(hookContext(ctx, c)) // it is stored, whoever has given up waiting for that
 	for i, r := range results {
-		h := s.hooks[r.ID.Memory()]
+		h := m.hooks[r.ID.Memory()]
 		if r.Err != nil || h == nil || h.Stored == nil {
 			continue
 		}

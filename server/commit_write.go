@@ -10,7 +10,7 @@ import (
 // one through that, the others together. If that fails when some are stored, the
 // others are refused one by one.
 func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
-	if !s.has.write {
+	if !s.hosted.Load().has.write {
 		return s.wm.Commit(ctx, c)
 	}
 	results := make([]engram.UpdateResult, 0, len(c.Updates))
@@ -71,7 +71,7 @@ func hookContext(ctx context.Context, c engram.Commit) context.Context {
 func Recorded(ctx context.Context) bool { return ctx.Value(recordedKey{}) != nil }
 
 func (s *Server) writeHook(entity engram.ID) WriteHook {
-	if h := s.hooks[entity.Memory()]; h != nil && entity.Level() == engram.LevelEntity {
+	if h := s.hosted.Load().hooks[entity.Memory()]; h != nil && entity.Level() == engram.LevelEntity {
 		return h.Write[entity.CoreSegment()]
 	}
 	return nil

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"slices"
 
 	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/feature/longterm"
@@ -12,10 +11,10 @@ import (
 
 var _ feature.Server = (*Server)(nil)
 
-// Features implements feature.Server: what holders of copies pull, the poses and the
-// long-term memory if there are such, and what the memories offer.
+// Features implements feature.Server: what holders of copies pull, hosting, the poses
+// and the long-term memory if there are such, and what the memories offer.
 func (s *Server) Features() []feature.Feature {
-	all := append([]feature.Feature{pull.Feature(s)}, s.features...)
+	all := append([]feature.Feature{pull.Feature(s), s.hosts.Feature()}, s.features...)
 	if s.poses != nil {
 		all = append(all, poses.Feature(s.poses))
 	}
@@ -26,4 +25,4 @@ func (s *Server) Features() []feature.Feature {
 }
 
 // MemoriesFor implements engram.Server. The server itself hides none.
-func (s *Server) MemoriesFor(context.Context) []string { return slices.Clone(s.names) }
+func (s *Server) MemoriesFor(context.Context) []string { return s.Memories() }

@@ -13,10 +13,11 @@ func (s *Server) Predict(ctx context.Context, ids []engram.ID) ([]engram.Predict
 		return nil, err
 	}
 	answers := make([]engram.Prediction, len(ids))
+	hooks := s.hosted.Load().hooks
 	byMemory := map[string][]int{}
 	for i, id := range ids {
 		answers[i].ID = id
-		h := s.hooks[id.Memory()]
+		h := hooks[id.Memory()]
 		switch {
 		case id.Level() != engram.LevelSnapshot:
 			answers[i].Err = engram.Errorf(engram.Invalid, id.String(), "a prediction is asked of an entity at a time, not of a %s", id.Level())
@@ -33,7 +34,7 @@ func (s *Server) Predict(ctx context.Context, ids []engram.ID) ([]engram.Predict
 		for k, i := range indices {
 			asked[k] = ids[i]
 		}
-		got, err := s.hooks[name].Predict(ctx, asked)
+		got, err := hooks[name].Predict(ctx, asked)
 		if err == nil && len(got) != len(asked) {
 			err = engram.Errorf(engram.Internal, name, "the memory's Predict hook answered %d of %d IDs", len(got), len(asked))
 		}

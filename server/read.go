@@ -78,10 +78,11 @@ func (s *Server) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time
 }
 
 func (s *Server) runLatestHooks(ctx context.Context, entity engram.ID, sel engram.SnapshotSelector) error {
-	if err := s.alive(); err != nil || !s.has.query {
+	m := s.hosted.Load()
+	if err := s.alive(); err != nil || !m.has.query {
 		return err
 	}
-	if h := s.hooks[entity.Memory()]; h == nil || h.Query == nil {
+	if h := m.hooks[entity.Memory()]; h == nil || h.Query == nil {
 		return nil
 	}
 	q := engram.SelectID(entity, sel)
@@ -91,7 +92,8 @@ func (s *Server) runLatestHooks(ctx context.Context, entity engram.ID, sel engra
 // runQueryHooks calls the Query hooks of the memories whose names the query
 // selects, in the order of their names.
 func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
-	if err := s.alive(); err != nil || !s.has.query {
+	m := s.hosted.Load()
+	if err := s.alive(); err != nil || !m.has.query {
 		return err
 	}
 	matchers := make([]engram.NameMatcher, len(q.Memories))
@@ -101,8 +103,8 @@ func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
 			return err
 		}
 	}
-	for _, name := range s.names {
-		h := s.hooks[name]
+	for _, name := range m.names {
+		h := m.hooks[name]
 		if h.Query == nil {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/hosting"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm"
 	longterm "github.com/seed-301d4374/engram/ltm/service"
@@ -40,6 +42,9 @@ type Config struct {
 	// is on disk. Types and Journal are the store's then. The server owns it from then
 	// on and closes it, also if New fails. Nil means none.
 	Store *ltm.Store
+	// Announce tells the name system of all memories when a program hosts one more; its error
+	// refuses that. Nil tells nobody.
+	Announce func(ctx context.Context, memories []string) error
 }
 
 // Server hosts memories. It implements feature.Server. Safe for concurrent use.
@@ -49,10 +54,11 @@ type Server struct {
 	ltm   *ltm.Store // nil if there is no long-term memory
 	log   *slog.Logger
 	robot string
-	names []string          // of the memories, sorted
-	hooks map[string]*Hooks // by memory
-	has   struct{ commit, write, stored, query bool }
 	poses service.Service
+
+	hosted  atomic.Pointer[hosted]
+	hosts   *hosting.Hosts // of memories of programs
+	hosting hostings
 
 	features []feature.Feature // of the memories
 
@@ -80,15 +86,18 @@ func New(c Config) (*Server, error) {
 		ltm:     c.Store,
 		wm:      wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits, Journal: c.journal()}),
 		log:     c.Log,
-		hooks:   make(map[string]*Hooks, len(c.Memories)),
 		journal: c.Journal,
+		hosting: hostings{announce: c.Announce},
 		settle:  cmp.Or(c.CloseWithin, (ltm.Options{}).WithDefaults().CloseWithin),
 	}
+	s.hosted.Store(&hosted{})
 	if s.log == nil {
 		s.log = slog.Default()
 	}
 	s.holding = &holding{wm: s.wm, ltm: s.ltm, journal: s.journal, log: s.log, alive: s.alive,
-		hosts: func(memory string) bool { return s.hooks[memory] != nil }}
+		hosts: func(memory string) bool { return s.hosted.Load().hooks[memory] != nil }}
+	s.hosting.s = s
+	s.hosts = hosting.New(&s.hosting, s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.Indexes().Register("type", wm.IndexOptions{New: query.NewTypeIndex}); err != nil {
 		return nil, err
@@ -106,7 +115,7 @@ func (s *Server) start(c *Config) error {
 			return engram.Errorf(engram.CodeOf(err), memories[i].Name, "the memory cannot be set up: %w", err)
 		}
 	}
-	slices.Sort(s.names)
+	s.hosting.addKnown()
 	if err := s.addCopies(); err != nil {
 		return err
 	}
@@ -145,7 +154,7 @@ func startError(memory string, err error) error {
 // add sets one memory up. Start hooks run when all memories are there, so that
 // they can commit to each other.
 func (s *Server) add(m *Memory, c *Config) error {
-	if s.hooks[m.Name] != nil {
+	if s.hosted.Load().hooks[m.Name] != nil {
 		return engram.Errorf(engram.AlreadyExists, "", "two memories have this name")
 	}
 	if err := s.wm.AddMemory(m.Name, m.Bounds); err != nil {
@@ -189,18 +198,36 @@ func (s *Server) add(m *Memory, c *Config) error {
 		s.poses = m.Poses
 	}
 	s.features = append(s.features, m.Features...)
-	h := m.Hooks
-	s.hooks[m.Name] = &h
-	s.names = append(s.names, m.Name)
-	s.has.commit = s.has.commit || h.Commit != nil
-	s.has.write = s.has.write || len(h.Write) > 0
-	s.has.stored = s.has.stored || h.Stored != nil
-	s.has.query = s.has.query || h.Query != nil
+	s.hosted.Store(s.hosted.Load().with(m.Name, m.Hooks))
 	return nil
 }
 
+// hosted are the memories of a server. It does not change.
+type hosted struct {
+	names []string          // sorted
+	hooks map[string]*Hooks // by memory
+	has   struct{ commit, write, stored, query bool }
+}
+
+// with returns the memories with one more, or with other hooks of one.
+func (m *hosted) with(name string, h Hooks) *hosted {
+	next := &hosted{hooks: maps.Clone(m.hooks)}
+	if next.hooks == nil {
+		next.hooks = map[string]*Hooks{}
+	}
+	next.hooks[name] = &h
+	next.names = slices.Sorted(maps.Keys(next.hooks))
+	for _, h := range next.hooks {
+		next.has.commit = next.has.commit || h.Commit != nil
+		next.has.write = next.has.write || len(h.Write) > 0
+		next.has.stored = next.has.stored || h.Stored != nil
+		next.has.query = next.has.query || h.Query != nil
+	}
+	return next
+}
+
 // Memories returns the names of the memories hosted, sorted.
-func (s *Server) Memories() []string { return slices.Clone(s.names) }
+func (s *Server) Memories() []string { return slices.Clone(s.hosted.Load().names) }
 
 // Poses returns the poses that a memory of the server keeps, nil if none does.
 func (s *Server) Poses() service.Service { return s.poses }

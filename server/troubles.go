@@ -38,8 +38,9 @@ func troublesOf(s *Server) (all []trouble) {
 		}
 		all = append(all, t)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.hooks)) {
-		if h := s.hooks[name]; h.Troubles != nil {
+	memories := s.hosted.Load()
+	for _, name := range memories.names {
+		if h := memories.hooks[name]; h.Troubles != nil {
 			for _, text := range h.Troubles() {
 				all = append(all, trouble{[]string{text}, text})
 			}

@@ -90,7 +90,7 @@ func (c *Client) latest(ctx context.Context, req *engramv1.LatestRequest) (*engr
 	if m.GetSnapshot() == nil {
 		return nil, engram.Errorf(engram.Corrupt, c.address, "the server's answer holds no snapshot")
 	}
-	return snapshotFromMessage(m.GetSnapshot()), nil
+	return wire.SnapshotFromMessage(m.GetSnapshot()), nil
 }
 
 // Predict implements engram.Predictor.
@@ -108,7 +108,7 @@ func (c *Client) Predict(ctx context.Context, ids []engram.ID) ([]engram.Predict
 	}
 	predictions := make([]engram.Prediction, len(ids))
 	for i, p := range m.GetPredictions() {
-		predictions[i] = engram.Prediction{ID: ids[i], Snapshot: snapshotFromMessage(p.GetSnapshot()), Err: wire.ErrorFromMessage(p.GetError())}
+		predictions[i] = engram.Prediction{ID: ids[i], Snapshot: wire.SnapshotFromMessage(p.GetSnapshot()), Err: wire.ErrorFromMessage(p.GetError())}
 	}
 	return predictions, nil
 }
@@ -120,7 +120,7 @@ func (c *Client) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error
 	}
 	// Adding the same again does nothing, so a call whose answer got lost can be
 	// sent again.
-	_, err := call(ctx, c, c.memory.AddSegment, &engramv1.AddSegmentRequest{Segment: segmentMessage(engram.Description(s))}, repeatable)
+	_, err := call(ctx, c, c.memory.AddSegment, &engramv1.AddSegmentRequest{Segment: wire.SegmentMessage(engram.Description(s))}, repeatable)
 	return err
 }
 
@@ -151,7 +151,7 @@ func (c *Client) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descr
 	}
 	descriptions := make([]engram.Description, len(m.GetSegments()))
 	for i, s := range m.GetSegments() {
-		if descriptions[i], err = segmentFromMessage(s); err != nil {
+		if descriptions[i], err = wire.SegmentFromMessage(s); err != nil {
 			return nil, wire.BadAnswer(err)
 		}
 	}
@@ -160,7 +160,7 @@ func (c *Client) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descr
 
 // AddType implements engram.Types.
 func (c *Client) AddType(ctx context.Context, t engram.TypeDef) error {
-	_, err := call(ctx, c, c.memory.AddType, &engramv1.AddTypeRequest{Type: typeMessage(t)}, repeatable)
+	_, err := call(ctx, c, c.memory.AddType, &engramv1.AddTypeRequest{Type: wire.TypeMessage(t)}, repeatable)
 	return err
 }
 
@@ -170,7 +170,7 @@ func (c *Client) Type(ctx context.Context, name string) (engram.TypeDef, error) 
 	if err != nil {
 		return engram.TypeDef{}, err
 	}
-	return typeFromMessage(m.GetType()), nil
+	return wire.TypeFromMessage(m.GetType()), nil
 }
 
 // TypeNames implements engram.Types.

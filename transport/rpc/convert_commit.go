@@ -12,14 +12,9 @@ import (
 func commitMessage(c engram.Commit) *engramv1.CommitRequest {
 	m := &engramv1.CommitRequest{Updates: make([]*engramv1.EntityUpdate, len(c.Updates)), Recorded: c.Recorded}
 	for i := range c.Updates {
-		m.Updates[i] = updateMessage(&c.Updates[i])
+		m.Updates[i] = wire.UpdateMessage(&c.Updates[i])
 	}
 	return m
-}
-
-func updateMessage(u *engram.EntityUpdate) *engramv1.EntityUpdate {
-	t := int64(u.Time)
-	return &engramv1.EntityUpdate{Entity: u.Entity.String(), Time: &t, Instances: instanceMessages(u.Instances)}
 }
 
 // commit converts a request and stores it. What cannot be converted is refused
@@ -57,7 +52,7 @@ func (h *Handler) update(ctx context.Context, m *engramv1.EntityUpdate) (engram.
 	if err != nil {
 		return engram.EntityUpdate{}, err
 	}
-	u := engram.EntityUpdate{Entity: entity, Instances: instancesFromMessages(m.GetInstances())}
+	u := engram.EntityUpdate{Entity: entity, Instances: wire.InstancesFromMessages(m.GetInstances())}
 	if m.Time != nil {
 		u.Time = engram.Time(m.GetTime())
 	} else {

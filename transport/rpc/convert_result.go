@@ -29,7 +29,7 @@ func snapshotMessages(snapshots []*engram.Snapshot) []*engramv1.Snapshot {
 	}
 	ms := make([]*engramv1.Snapshot, len(snapshots))
 	for i, s := range snapshots {
-		ms[i] = snapshotMessage(s)
+		ms[i] = wire.SnapshotMessage(s)
 	}
 	return ms
 }
@@ -123,7 +123,7 @@ func nodesFromMessages(ms []*engramv1.ResultNode, level engram.Level) ([]*engram
 		if level == engram.LevelEntity && len(m.GetSnapshots()) > 0 {
 			nodes[i].Snapshots = make([]*engram.Snapshot, len(m.GetSnapshots()))
 			for k, s := range m.GetSnapshots() {
-				nodes[i].Snapshots[k] = snapshotFromMessage(s)
+				nodes[i].Snapshots[k] = wire.SnapshotFromMessage(s)
 			}
 		}
 	}

@@ -1,48 +1,11 @@
 package rpc
 
 import (
-	"time"
-
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/mns"
 )
-
-func segmentMessage(d engram.Description) *engramv1.Segment {
-	return &engramv1.Segment{
-		Id: d.ID.String(), Type: d.Type, Durability: engramv1.Durability(d.Durability), FixedProviders: d.FixedProviders,
-		MaxAheadNanos: int64(d.MaxAhead),
-		History: &engramv1.Bounds{
-			MaxCount: int64(d.History.MaxCount), MaxAgeNanos: int64(d.History.MaxAge), MaxBytes: d.History.MaxBytes,
-		},
-	}
-}
-
-func segmentFromMessage(m *engramv1.Segment) (engram.Description, error) {
-	id, err := engram.Parse(m.GetId())
-	if err != nil {
-		return engram.Description{}, err
-	}
-	if m.GetDurability() < 0 || m.GetDurability() > engramv1.Durability_DURABILITY_SYNCED {
-		return engram.Description{}, engram.Errorf(engram.Invalid, id.String(), "unknown durability %d", m.GetDurability())
-	}
-	return engram.Description{
-		ID: id, Type: m.GetType(), Durability: engram.Durability(m.GetDurability()), FixedProviders: m.GetFixedProviders(),
-		MaxAhead: time.Duration(m.GetMaxAheadNanos()),
-		History: engram.Bounds{
-			MaxCount: int(m.GetHistory().GetMaxCount()), MaxAge: time.Duration(m.GetHistory().GetMaxAgeNanos()), MaxBytes: m.GetHistory().GetMaxBytes(),
-		},
-	}, nil
-}
-
-func typeMessage(t engram.TypeDef) *engramv1.TypeDef {
-	return &engramv1.TypeDef{Name: t.Name, Descriptors: t.Descriptors, Source: t.Source, Format: t.Format}
-}
-
-func typeFromMessage(m *engramv1.TypeDef) engram.TypeDef {
-	return engram.TypeDef{Name: m.GetName(), Descriptors: m.GetDescriptors(), Source: m.GetSource(), Format: m.GetFormat()}
-}
 
 func statsMessage(s engram.Stats) *engramv1.Stats {
 	m := &engramv1.Stats{

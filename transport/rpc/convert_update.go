@@ -81,7 +81,7 @@ func subscriptionFromMessage(l wire.Limits, m *engramv1.SubscribeRequest) (engra
 func noticeMessage(u *engram.Update) *engramv1.Update {
 	return &engramv1.Update{
 		Number: u.Number, Id: u.ID.String(), Arrived: int64(u.Arrived), Supersedes: u.Supersedes,
-		Snapshot: snapshotMessage(u.Snapshot), Dropped: u.Dropped, Failed: missingMessage(u.Failed),
+		Snapshot: wire.SnapshotMessage(u.Snapshot), Dropped: u.Dropped, Failed: missingMessage(u.Failed),
 	}
 }
 
@@ -92,7 +92,7 @@ func noticeFromMessage(m *engramv1.Update) (engram.Update, error) {
 	}
 	u := engram.Update{
 		Number: m.GetNumber(), ID: id, Arrived: engram.Time(m.GetArrived()), Supersedes: m.GetSupersedes(),
-		Snapshot: snapshotFromMessage(m.GetSnapshot()), Dropped: m.GetDropped(),
+		Snapshot: wire.SnapshotFromMessage(m.GetSnapshot()), Dropped: m.GetDropped(),
 	}
 	if m.GetFailed() != nil {
 		failed, err := missingFromMessage(m.GetFailed())

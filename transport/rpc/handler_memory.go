@@ -83,7 +83,7 @@ func (h memoryHandler) Latest(ctx context.Context, r *connect.Request[engramv1.L
 	if err != nil {
 		return nil, wireError(err)
 	}
-	m := &engramv1.LatestResponse{Id: entity.At(s.Time).String(), Snapshot: snapshotMessage(s)}
+	m := &engramv1.LatestResponse{Id: entity.At(s.Time).String(), Snapshot: wire.SnapshotMessage(s)}
 	if r.Msg.GetJson() {
 		err = h.types.show(ctx, m.GetSnapshot())
 	}
@@ -107,7 +107,7 @@ func (h memoryHandler) Predict(ctx context.Context, r *connect.Request[engramv1.
 	}
 	m := &engramv1.PredictResponse{}
 	for _, p := range predictions {
-		m.Predictions = append(m.Predictions, &engramv1.Prediction{Id: p.ID.String(), Snapshot: snapshotMessage(p.Snapshot), Error: wire.ErrorMessage(p.Err)})
+		m.Predictions = append(m.Predictions, &engramv1.Prediction{Id: p.ID.String(), Snapshot: wire.SnapshotMessage(p.Snapshot), Error: wire.ErrorMessage(p.Err)})
 	}
 	return answer(m, nil)
 }
@@ -120,13 +120,13 @@ func (h memoryHandler) Describe(ctx context.Context, r *connect.Request[engramv1
 	descriptions, err := h.svc.Describe(ctx, p)
 	m := &engramv1.DescribeResponse{}
 	for _, d := range descriptions {
-		m.Segments = append(m.Segments, segmentMessage(d))
+		m.Segments = append(m.Segments, wire.SegmentMessage(d))
 	}
 	return answer(m, err)
 }
 
 func (h memoryHandler) AddSegment(ctx context.Context, r *connect.Request[engramv1.AddSegmentRequest]) (*connect.Response[engramv1.AddSegmentResponse], error) {
-	d, err := segmentFromMessage(r.Msg.GetSegment())
+	d, err := wire.SegmentFromMessage(r.Msg.GetSegment())
 	if err != nil {
 		return nil, wireError(err)
 	}
@@ -150,12 +150,12 @@ func (h memoryHandler) RemoveSegment(ctx context.Context, r *connect.Request[eng
 }
 
 func (h memoryHandler) AddType(ctx context.Context, r *connect.Request[engramv1.AddTypeRequest]) (*connect.Response[engramv1.AddTypeResponse], error) {
-	return answer(&engramv1.AddTypeResponse{}, h.svc.AddType(ctx, typeFromMessage(r.Msg.GetType())))
+	return answer(&engramv1.AddTypeResponse{}, h.svc.AddType(ctx, wire.TypeFromMessage(r.Msg.GetType())))
 }
 
 func (h memoryHandler) GetType(ctx context.Context, r *connect.Request[engramv1.GetTypeRequest]) (*connect.Response[engramv1.GetTypeResponse], error) {
 	t, err := h.svc.Type(ctx, r.Msg.GetName())
-	return answer(&engramv1.GetTypeResponse{Type: typeMessage(t)}, err)
+	return answer(&engramv1.GetTypeResponse{Type: wire.TypeMessage(t)}, err)
 }
 
 func (h memoryHandler) ListTypes(ctx context.Context, _ *connect.Request[engramv1.ListTypesRequest]) (*connect.Response[engramv1.ListTypesResponse], error) {

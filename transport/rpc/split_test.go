@@ -176,8 +176,8 @@ func TestPayloadsAreNotCopied(t *testing.T) {
 	in := []engram.Instance{engram.NewInstance(engram.Payload{Type: "x", Bytes: b})}
 	m := commitMessage(engram.Commit{Updates: []engram.EntityUpdate{{Entity: engram.MustID("a/b/c/d"), Instances: in}}})
 	data := m.GetUpdates()[0].GetInstances()[0].GetPayload().GetData()
-	out := instancesFromMessages(m.GetUpdates()[0].GetInstances())[0].Payload.Bytes
-	snap := snapshotMessage(&engram.Snapshot{Instances: in}).GetInstances()[0].GetPayload().GetData()
+	out := wire.InstancesFromMessages(m.GetUpdates()[0].GetInstances())[0].Payload.Bytes
+	snap := wire.SnapshotMessage(&engram.Snapshot{Instances: in}).GetInstances()[0].GetPayload().GetData()
 	for what, got := range map[string][]byte{"in a commit": data, "out of it": out, "in a snapshot": snap} {
 		if &got[0] != &b[0] {
 			t.Errorf("the payload was copied %s", what)

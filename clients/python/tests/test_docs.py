@@ -24,7 +24,7 @@ class Guide(WithServer):
     def test_blocks(self):
         text = (ROOT / "docs" / "python.md").read_text()
         blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-        self.assertGreater(len(blocks), 7)
+        self.assertGreater(len(blocks), 8)
         run("put", "Speech/Text/me/said", '{"text": "hi"}', address=self.server.socket)
         before, os.environ["ENGRAM_ADDRESS"] = dict(os.environ), self.server.socket
         os.environ["PATH"] = self.environment()["PATH"]
@@ -42,7 +42,7 @@ class Guide(WithServer):
             os.chdir(folder)
             os.environ.clear()
             os.environ.update(before)
-        for want in ("table [0.4, 0.1, 0.9] 0.9", "did you mean text?", "(120, 160, 3)", "(1000, 2)", "hello"):
+        for want in ("table [0.4, 0.1, 0.9] 0.9", "did you mean text?", "(120, 160, 3)", "(1000, 2)", "in an hour: 0.6", "hello"):
             self.assertIn(want, printed.getvalue())
 
     def test_example(self):

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .client import Datum, Memory, Predicted, Segment
     from .episode import Episode
     from .frame import Frame
+    from .hosting import Asked, EntityUpdate, HostedMemory
     from .poses import Transform
     from .snapshots import Committed, Instance, Missing, Result, Snapshot, Update
     from .stream import CommitStream
@@ -55,6 +56,7 @@ _LATE = {
     "client": ("Datum", "Memory", "Predicted", "Segment"),
     "episode": ("Episode",),
     "frame": ("Frame",),
+    "hosting": ("Asked", "EntityUpdate", "HostedMemory"),
     "poses": ("Transform",),
     "snapshots": ("Committed", "Instance", "Missing", "Result", "Snapshot", "Update"),
     "stream": ("CommitStream",),
@@ -65,8 +67,8 @@ _LATE = {
 _MODULE = {name: module for module, names in _LATE.items() for name in names}
 
 __all__ = [
-    "AlreadyExists", "Canceled", "Committed", "CommitStream", "CompressedImage", "Conflict", "Corrupt", "Datum", "Duration", "Enum", "Episode",
-    "Error", "Exhausted", "Forbidden", "Frame", "ID", "Image", "Instance", "Internal", "Invalid", "Memory", "Missing", "NotFound", "OutOfRange",
+    "AlreadyExists", "Asked", "Canceled", "Committed", "CommitStream", "CompressedImage", "Conflict", "Corrupt", "Datum", "Duration", "Enum", "EntityUpdate", "Episode",
+    "Error", "Exhausted", "Forbidden", "Frame", "HostedMemory", "ID", "Image", "Instance", "Internal", "Invalid", "Memory", "Missing", "NotFound", "OutOfRange",
     "PointCloud", "Pose", "Predicted", "Quaternion", "Record", "Result", "Segment", "Snapshot", "SpanLike", "Time", "TimeLike", "TooNew", "TooOld",
     "Transform", "TypeMismatch", "Unavailable", "Unsupported", "Update", "Vector3", "Watch", "Windows", "aio", "connect", "errors", "image", "now",
     "open_episode",

@@ -20,6 +20,7 @@ from .watch import Watch
 
 if TYPE_CHECKING:
     from .frame import At, Frame
+    from .hosting import HostedMemory
     from .poses import Poses
     from .windows import Windows
     from .world import World
@@ -399,6 +400,13 @@ class Memory:
         from .poses import Poses
 
         return Poses(self)
+
+    def host(self, name: str, *, timeout: SpanLike = "2s", calls: int = 16, program: str = "") -> "HostedMemory":
+        """Makes a memory of one's own; see :class:`engram.hosting.HostedMemory`. A hook may take as long as ``timeout``, and
+        ``calls`` of each hook are under way at once. Errors call the program ``program``; without it, by its file."""
+        from .hosting import HostedMemory
+
+        return HostedMemory(self, name, timeout=timeout, calls=calls, program=program)
 
     @property
     def world(self) -> "World":

@@ -1,11 +1,9 @@
-package rpc
+package wire
 
 import (
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
-
-// Conversions of what is stored. Payload bytes go by reference both ways.
 
 // snapshotBox holds the messages of a snapshot with one instance, by far the most
 // frequent, in one allocation.
@@ -16,7 +14,9 @@ type snapshotBox struct {
 	payload   engramv1.Payload
 }
 
-func snapshotMessage(s *engram.Snapshot) *engramv1.Snapshot {
+// SnapshotMessage returns the message of a snapshot, nil for nil. Payload bytes go by
+// reference, here and in what follows.
+func SnapshotMessage(s *engram.Snapshot) *engramv1.Snapshot {
 	if s == nil {
 		return nil
 	}
@@ -31,11 +31,12 @@ func snapshotMessage(s *engram.Snapshot) *engramv1.Snapshot {
 	}
 	return &engramv1.Snapshot{
 		Time: int64(s.Time), Arrived: int64(s.Arrived), Number: s.Number, Recalled: s.Recalled,
-		Instances: instanceMessages(s.Instances),
+		Instances: InstanceMessages(s.Instances),
 	}
 }
 
-func instanceMessages(instances []engram.Instance) []*engramv1.Instance {
+// InstanceMessages returns the messages of instances.
+func InstanceMessages(instances []engram.Instance) []*engramv1.Instance {
 	ms := make([]*engramv1.Instance, len(instances))
 	for i := range instances {
 		ms[i] = new(engramv1.Instance)
@@ -56,17 +57,19 @@ func fillInstance(m *engramv1.Instance, p *engramv1.Payload, in *engram.Instance
 	}
 }
 
-func snapshotFromMessage(m *engramv1.Snapshot) *engram.Snapshot {
+// SnapshotFromMessage is the inverse of SnapshotMessage.
+func SnapshotFromMessage(m *engramv1.Snapshot) *engram.Snapshot {
 	if m == nil {
 		return nil
 	}
 	return &engram.Snapshot{
 		Time: engram.Time(m.GetTime()), Arrived: engram.Time(m.GetArrived()), Number: m.GetNumber(), Recalled: m.GetRecalled(),
-		Instances: instancesFromMessages(m.GetInstances()),
+		Instances: InstancesFromMessages(m.GetInstances()),
 	}
 }
 
-func instancesFromMessages(ms []*engramv1.Instance) []engram.Instance {
+// InstancesFromMessages is the inverse of InstanceMessages.
+func InstancesFromMessages(ms []*engramv1.Instance) []engram.Instance {
 	if len(ms) == 0 {
 		return nil
 	}
@@ -81,4 +84,10 @@ func instancesFromMessages(ms []*engramv1.Instance) []engram.Instance {
 		}
 	}
 	return instances
+}
+
+// UpdateMessage returns the message of an entity update.
+func UpdateMessage(u *engram.EntityUpdate) *engramv1.EntityUpdate {
+	t := int64(u.Time)
+	return &engramv1.EntityUpdate{Entity: u.Entity.String(), Time: &t, Instances: InstanceMessages(u.Instances)}
 }

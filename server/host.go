@@ -1,0 +1,188 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/hosting"
+	"github.com/seed-301d4374/engram/ltm"
+)
+
+// maxHosted bounds the memories of programs, as none goes before the server ends.
+const maxHosted = 256
+
+// hostings are the memories that programs host at a server. It implements hosting.Server.
+type hostings struct {
+	s        *Server
+	announce func(ctx context.Context, memories []string) error
+
+	sync.Mutex                 // held while one is taken in
+	taken      map[string]bool // by name; false where that failed half-way
+}
+
+// Host takes in a memory. It is known by name from then on, as long as the server runs;
+// where there is a long-term memory, after its next start, too.
+func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
+	s := h.s
+	if err := s.alive(); err != nil {
+		return err
+	}
+	h.Lock()
+	defer h.Unlock()
+	done, again := h.taken[m.Name]
+	switch {
+	case !done && s.hosted.Load().hooks[m.Name] != nil:
+		return engram.Errorf(engram.AlreadyExists, m.Name, "the server has a memory of this name itself; choose another")
+	case slices.Contains(s.Copies(), m.Name):
+		return engram.Errorf(engram.Conflict, m.Name, "the server holds a copy of this memory; end that, or choose another name")
+	case !again && len(h.taken) >= maxHosted:
+		return engram.Errorf(engram.Exhausted, m.Name, "programs host %d memories here already", maxHosted)
+	}
+	if err := s.wm.AddMemory(m.Name, hostedBounds); err != nil {
+		return err
+	}
+	if !again {
+		h.add(m.Name, false)
+	}
+	if err := h.define(ctx, &m); err != nil {
+		return err
+	}
+	if !done && h.announce != nil {
+		names := append(s.Memories(), m.Name)
+		slices.Sort(names)
+		if err := h.announce(ctx, names); err != nil {
+			return err
+		}
+	}
+	if s.ltm != nil {
+		if err := s.ltm.NoteHosted(ltm.Hosted{Memory: m.Name, Program: m.Program, Commits: m.Hooks.Commit != nil}); err != nil {
+			return err
+		}
+	}
+	h.add(m.Name, true)
+	s.hosted.Store(s.hosted.Load().with(m.Name, h.hooksOf(m.Hooks)))
+	return nil
+}
+
+func (h *hostings) add(memory string, done bool) {
+	if h.taken == nil {
+		h.taken = map[string]bool{}
+	}
+	h.taken[memory] = done
+}
+
+// define adds types and segments. Their durability is what they have where there is a log.
+func (h *hostings) define(ctx context.Context, m *hosting.Memory) error {
+	s := h.s
+	for _, t := range m.Types {
+		if err := s.wm.AddType(ctx, t); err != nil {
+			return err
+		}
+	}
+	id, err := engram.NewID(m.Name)
+	if err != nil {
+		return err
+	}
+	there, err := s.wm.Describe(ctx, engram.PatternOf(id))
+	if err != nil {
+		return err
+	}
+	for _, seg := range m.Cores {
+		if i := slices.IndexFunc(there, func(d engram.Description) bool { return d.ID == seg.ID }); i >= 0 {
+			seg.Durability = there[i].Durability // a policy may have made it another
+		} else if s.journal == nil {
+			seg.Durability = engram.Volatile
+		} else if s.ltm != nil {
+			seg.Durability = s.ltm.Policy(seg.ID).DurabilityOr(seg.Durability)
+		}
+		if err := s.wm.AddCoreSegment(ctx, seg); err != nil {
+			return err
+		}
+	}
+	for _, seg := range m.Providers {
+		if err := s.wm.AddProviderSegment(ctx, seg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hostedBounds are those of all that the memory of a program holds together.
+var hostedBounds = engram.Bounds{MaxBytes: 256 << 20, MaxCount: 1_000_000}
+
+// addKnown adds the memories that programs hosted before the server was started again, as
+// those of programs that are away.
+func (h *hostings) addKnown() {
+	s := h.s
+	if s.ltm == nil {
+		return
+	}
+	for _, m := range s.ltm.Hosted() {
+		if s.hosted.Load().hooks[m.Memory] != nil {
+			continue // the server has it itself now
+		}
+		if err := s.wm.AddMemory(m.Memory, hostedBounds); err != nil {
+			s.log.Warn("a memory that a program hosted cannot be added", "memory", m.Memory, "error", err)
+			continue
+		}
+		h.add(m.Memory, true)
+		s.hosted.Store(s.hosted.Load().with(m.Memory, h.hooksOf(hosting.Away(m.Memory, m.Program, m.Commits))))
+	}
+}
+
+// hooksOf returns the hooks of a program as those of a memory.
+func (h *hostings) hooksOf(of hosting.Hooks) Hooks {
+	out := Hooks{Commit: of.Commit, Query: of.Query}
+	if of.Predict != nil {
+		out.Predict = func(ctx context.Context, ids []engram.ID) ([]engram.Prediction, error) {
+			all, err := of.Predict(ctx, ids)
+			for i := range all {
+				if all[i].Err == nil {
+					if all[i].Err = h.checkPredicted(ctx, ids[i], all[i].Snapshot); all[i].Err != nil {
+						all[i].Snapshot = nil
+					}
+				}
+			}
+			return all, err
+		}
+	}
+	return out
+}
+
+// checkPredicted checks that what a program predicts could be committed: its types and their
+// wire form.
+func (h *hostings) checkPredicted(ctx context.Context, id engram.ID, snap *engram.Snapshot) error {
+	segments, err := h.s.wm.Describe(ctx, engram.PatternOf(id.Truncate(engram.LevelCoreSegment)))
+	if err != nil {
+		return err
+	}
+	want := ""
+	for i := range segments {
+		if at := segments[i].ID; at == id.Truncate(engram.LevelProviderSegment) || want == "" && at.Level() == engram.LevelCoreSegment {
+			want = segments[i].Type
+		}
+	}
+	base, ok := h.s.wm.Registry().Get(want)
+	if !ok {
+		return engram.Errorf(engram.NotFound, id.String(), "there is no such segment")
+	}
+	for i := range snap.Instances {
+		p := &snap.Instances[i].Payload
+		if p.Type == "" {
+			p.Type = want
+		}
+		t, ok := h.s.wm.Registry().Get(p.Type)
+		if !ok {
+			return engram.Errorf(engram.NotFound, id.String(), "instance %d of the prediction is of type %s, which is not known here", i, p.Type)
+		}
+		if err = t.CheckExtends(base); err == nil {
+			err = t.Check(p.Bytes)
+		}
+		if err != nil {
+			return engram.Errorf(engram.CodeOf(err), id.String(), "instance %d of the prediction: %w", i, err)
+		}
+	}
+	return nil
+}
