@@ -6,6 +6,9 @@
 // comments promise. Powers that not every implementation has (commit streams,
 // answers in parts, prediction) are tested where they are offered.
 //
+// What clients in any language can run is data: cases/*.json has steps and what each is to
+// answer, which the part Cases runs in Go, and each client's tests in its language.
+//
 // Nothing here looks inside an implementation; white-box tests live beside the
 // code they test.
 package memorytest

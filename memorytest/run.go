@@ -100,6 +100,7 @@ var parts = []struct {
 	{"BadQueries", testBadQueries},
 	{"ManyEntities", testManyEntities},
 	{"Parts", testParts},
+	{"Cases", testCases},
 	{"Bounds", testBounds},
 
 	{"SubscribeNow", testSubscribeNow},

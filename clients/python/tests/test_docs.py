@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 
+import numpy as np
 from support import BINARY, WithServer, run
 
 import engram
@@ -46,15 +47,23 @@ class Guide(WithServer):
             self.assertIn(want, printed.getvalue())
 
     def test_example(self):
+        try:
+            import matplotlib.image
+        except ImportError:
+            self.skipTest("matplotlib is not installed")
+        start = engram.now() - 10**9
         with self.m.stream() as stream:
             for i in range(100):
-                stream.commit("RobotState/Proprioception/rover/rover", {"name": ["a", "b"], "position": [0, i]}, time=engram.Time(engram.now() - 10**9 + i * 10**6))
+                stream.commit("RobotState/Proprioception/rover/rover", {"name": ["a", "b"], "position": [0, i]}, time=engram.Time(start + i * 10**6))
+        image = self.m.commit("Vision/ImageRGB/camera/eye", engram.image(np.full((60, 80, 3), (200, 0, 0), np.uint8)), time=engram.Time(start + 99 * 10**6))
         example = ROOT / "clients" / "python" / "examples" / "joint_history.py"
-        for args, code, said in (([], 0, "joint.svg: b"), (["--joint", "c"], 1, "there are a, b"), (["--last", "never"], 1, "duration")):
+        for args, code, said in (([], 0, f"joint.png: b, 100 values, from 0.000 to 99.000; {image}"), (["--joint", "c"], 1, "there are a, b"),
+                                 (["--last", "never"], 1, "duration")):
             done = subprocess.run([sys.executable, str(example), *args], cwd=self.server.folder, env=self.environment(), capture_output=True, text=True)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(said, done.stdout + done.stderr)
-        self.assertIn("<polyline", pathlib.Path(self.server.folder, "joint.svg").read_text())
+        pixels = matplotlib.image.imread(os.path.join(self.server.folder, "joint.png"))
+        self.assertTrue((np.abs(pixels[..., :3] - (200 / 255, 0, 0)).max(axis=-1) < 0.01).sum() > 1000, "the image is not in the picture")
 
 
 if __name__ == "__main__":

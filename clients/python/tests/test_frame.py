@@ -1,5 +1,6 @@
 import ctypes
 import unittest
+from fractions import Fraction
 
 import numpy as np
 from support import WithServer
@@ -120,6 +121,40 @@ class Frames(WithServer):
         np.testing.assert_array_equal(w[self.e]["position"][1, :, 0], [0, 1, 2])
         self.assertTrue(np.isnan(w[self.e]["position"][0, :2]).all())
         np.testing.assert_allclose(w[self.e].offsets[1], [-2e-7, -1e-7, 0])
+        seen = w[e]["image"]
+        self.assertEqual((seen.shape, seen.dtype), ((2, 2, 4, 5, 3), np.uint8))
+        self.assertEqual(seen[:, :, 0, 0, 0].tolist(), [[0, 0], [1, 2]])
+        np.testing.assert_array_equal(w[e].mask, [[False, True], [True, True]])
+        only = self.m.frame(e, fields=["image", "width"])
+        self.assertEqual((only.names, np.asarray(only["image"][2])[0, 0, 0], only["width"][0]), (["image", "width"], 2, 5))
+        self.assertNotIn("image", self.m.frame(self.e).names)
+        with self.assertRaisesRegex(engram.NotFound, "image"):
+            self.m.frame(self.e, fields=["image"])
+
+    def test_video(self):
+        """Frames of H.264, of which the first two come before a key frame."""
+        try:
+            import av
+        except ImportError:
+            self.skipTest("PyAV is not installed")
+        encoder = av.CodecContext.create("libx264", "w")
+        encoder.width, encoder.height, encoder.pix_fmt, encoder.gop_size, encoder.max_b_frames = 64, 48, "yuv420p", 4, 0
+        encoder.time_base, encoder.options = Fraction(1, 10), {"tune": "zerolatency"}
+        packets = [p for i in range(8) for p in encoder.encode(av.VideoFrame.from_ndarray(np.full((48, 64, 3), 30 * i, np.uint8), format="rgb24"))]
+        self.m.add_segment("GeneralPurpose/Film", "foxglove.CompressedVideo")
+        e = self.entity("GeneralPurpose/Film")
+        for i, p in enumerate(packets[2:], 2):
+            self.m.commit(e, {"timestamp": T(i * 100), "data": bytes(p), "format": "h264"}, time=T(i * 100))
+        frame = self.m.frame(e, fields=["image"])
+        seen = {int(t.astype(np.int64)) // 100: i for t, i in zip(frame.times, frame["image"])}
+        self.assertEqual([i for i in seen if seen[i] is None], [2, 3])
+        for i in range(4, 8):
+            self.assertEqual(seen[i].shape, (48, 64, 3))
+            self.assertLess(abs(float(seen[i].mean()) - 30 * i), 4, i)
+        self.assertEqual(self.m.windows({e: (0, 0)}, at=[T(500), T(600)], fields={e: "image"})[e]["image"].shape, (2, 1))
+        self.m.commit(e, {"data": b"x", "format": "mjpeg"}, time=T(900))
+        with self.assertRaisesRegex(engram.Unsupported, "mjpeg"):
+            self.m.frame(e, fields=["image"])
 
     def test_pandas(self):
         try:

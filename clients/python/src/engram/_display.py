@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import html
-import io
 import struct
 import zlib
 from typing import TYPE_CHECKING, Any, Iterable, Optional, Sequence
 
 import numpy as np
 
-from .errors import Error, Unsupported
+from .errors import Error
 from .values import CompressedImage, Enum, Image, Record
 
 if TYPE_CHECKING:
@@ -54,23 +53,6 @@ def png_of(image: Image) -> Optional[bytes]:
         low, high = (f[known].min(), f[known].max()) if known.any() else (0.0, 1.0)
         a = np.where(known, 255 - 225 * (f - low) / max(high - low, 1e-9), 0).astype(np.uint8)
     return png(a)
-
-
-def decode_image(data: Any, format: str) -> Any:
-    """Decodes JPEG, PNG and what else the modules that are there decode."""
-    try:
-        from PIL import Image as pillow
-    except ImportError:
-        try:
-            import av
-        except ImportError:
-            raise Unsupported(f"{format} image", "Pillow (python3-pil) or PyAV (python3-av) decodes it; neither is installed") from None
-        with av.open(io.BytesIO(bytes(data)), "r") as container:
-            for frame in container.decode(video=0):
-                return frame.to_ndarray(format="rgb24")
-        raise Unsupported(f"{format} image", "it holds no image") from None
-    with pillow.open(io.BytesIO(bytes(data))) as opened:
-        return np.asarray(opened)
 
 
 def table_html(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -364,6 +364,8 @@ class Memory:
             return []
         if any(t.name == "engram.idf.v1.Value" for t in types):
             return []
+        if "image" in heads and not any(m.name == "image" for t in types for m in t.members):  # the payload itself
+            return []
         return [*heads, "name"] if "name" not in heads and all(any(m.name == "name" for m in t.members) for t in types) else heads
 
     def tree(self, pattern: str = "*") -> list[ID]:

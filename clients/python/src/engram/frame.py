@@ -53,7 +53,8 @@ class Frame(Mapping[str, Array]):
     """A table: a row for each snapshot or time, a numpy column for each member.
 
     ``frame["position"]`` is an array, of rows x joints for a list of numbers; ``frame["position.kLeftElbow"]`` or
-    ``frame["position[3]"]`` is one of its elements; ``frame.times`` are datetime64 in UTC. pandas, polars, pyarrow and
+    ``frame["position[3]"]`` is one of its elements; ``frame["image"]`` are the images of an entity of images, which numpy takes as arrays of pixels, also of
+    H.264 and other video (``fields=["image"]``, by PyAV); ``frame.times`` are datetime64 in UTC. pandas, polars, pyarrow and
     DuckDB read a frame through Arrow's PyCapsule interface: ``polars.DataFrame(frame)``, ``frame.to_pandas()``.
     """
 
@@ -181,6 +182,8 @@ def _nanoseconds(at: At) -> Array:
 
 
 # Reading.
+
+RAW, COMPRESSED, VIDEO = "foxglove.RawImage", "foxglove.CompressedImage", "foxglove.CompressedVideo"
 
 
 class Source(Protocol):
@@ -319,9 +322,24 @@ def _columns(types: idf.Registry, snapshots: list[Snapshot], fields: list[str], 
         _add(columns, "value", records)
     frame = Frame(times, columns)
     _label(columns, records)
+    images = _images(snapshots, records, fields)
+    if images is not None:
+        columns["image"] = Column(_array(images, images[0]), np.array([i is not None for i in images]))
     if fields:
         frame.columns = {k: v for f in fields for k, v in _chosen(frame, f, keys, absent)}
     return frame
+
+
+def _images(snapshots: list[Snapshot], records: list[Any], fields: list[str]) -> Optional[list[Any]]:
+    """What the column "image" has: of images they themselves, which numpy takes as arrays; of video the decoded frames, if they are asked for."""
+    types = {s.instances[0].type for s in snapshots}
+    if types and types <= {RAW, COMPRESSED}:
+        return records
+    if types == {VIDEO} and "image" in fields:
+        from ._pixels import decode_video
+
+        return decode_video(records)
+    return None
 
 
 def _records(types: idf.Registry, snapshots: list[Snapshot], fields: list[str]) -> list[Any]:
@@ -336,8 +354,11 @@ def _records(types: idf.Registry, snapshots: list[Snapshot], fields: list[str]) 
         known = only.get(i.type)
         if known is None:
             t = types.get(i.type)
-            wanted = {m.number for m in t.members if m.name in wanted_heads or m.name == "name"} if fields else None
+            whole = not fields or "image" in wanted_heads and t.name in (RAW, COMPRESSED, VIDEO)
+            wanted = None if whole else {m.number for m in t.members if m.name in wanted_heads or m.name == "name"}
             for h in wanted_heads:
+                if whole and h == "image":
+                    continue
                 if not t.wrapper and isinstance(decoder(t), _Plan):
                     t.member(h)
             known = only[i.type] = (decoder(t), wanted)

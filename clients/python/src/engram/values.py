@@ -150,7 +150,7 @@ class CompressedImage(Record):
     @property
     def array(self) -> Array:
         """Pixels as height x width x channels, decoded by PyAV or Pillow, whichever is there."""
-        from ._display import decode_image
+        from ._pixels import decode_image
 
         pixels: Array = decode_image(self["data"], self["format"])
         return pixels

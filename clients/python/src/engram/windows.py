@@ -18,7 +18,8 @@ class Window:
     """An entity around each of n times: up to k snapshots, the newest last.
 
     ``window["position"]`` is an array of n x k, or n x k x joints; where there are fewer snapshots than k, the first places are
-    padding. ``mask`` (n x k) is true where there is a snapshot, ``offsets`` (n x k) is its distance to the time, in seconds (NaN in padding).
+    padding. ``window["image"]`` has the pixels of images, n x k x height x width x channels where all are of one size; else it is of
+    objects, and None where a frame of video cannot be decoded. ``mask`` (n x k) is true where there is a snapshot, ``offsets`` (n x k) is its distance to the time, in seconds (NaN in padding).
     """
 
     def __init__(self, frame: Frame, rows: Array, mask: Array, offsets: Array) -> None:
@@ -34,9 +35,9 @@ class Window:
     def __getitem__(self, name: str) -> Array:
         values = np.asarray(self._frame[name])
         if values.dtype == object and len(values) and all(hasattr(v, "__array__") for v in values):
-            shapes = {np.asarray(v).shape for v in values}
-            if len(shapes) == 1:  # images of one size
-                values = np.stack([np.asarray(v) for v in values])
+            images = [np.asarray(v) for v in values]
+            if len({i.shape for i in images}) == 1:
+                values = np.stack(images)
         if not len(values):
             return np.full(self.mask.shape, np.nan)
         picked = values[self._rows]
