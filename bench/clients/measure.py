@@ -104,7 +104,7 @@ def main(binary, folder, go, *also):
         row("10,000 joint states of 26 values into a frame", "≤ 150 ms", frames(address), "ms")
         row("`import engram`", "≤ 150 ms", imports(), "ms")
         if "install" in also:
-            row("`pip install ./clients/python` and the guide's ten lines, in an empty environment", "≤ 60 s", [install(folder, address)], "s")
+            row("`pip install ./clients/python` and the example of its README, in an empty environment", "≤ 60 s", [install(folder, address)], "s")
     finally:
         server.kill()
         server.wait()
@@ -134,8 +134,8 @@ def imports():
 
 
 def install(folder, address):
-    """Seconds that the guide's commands and its first example take."""
-    with open("docs/python.md") as f:
+    """Seconds that the README's commands and its example take."""
+    with open("clients/python/README.md") as f:
         example = f.read().split("```python\n", 1)[1].split("```", 1)[0]
     env = {**os.environ, "ENGRAM_ADDRESS": address}
     env.pop("PYTHONPATH", None)

@@ -46,6 +46,12 @@ class Guide(WithServer):
         for want in ("table [0.4, 0.1, 0.9] 0.9", "did you mean text?", "(120, 160, 3)", "(1000, 2)", "in an hour: 0.6", "hello"):
             self.assertIn(want, printed.getvalue())
 
+    def test_readme(self):
+        [block] = re.findall(r"```python\n(.*?)```", (ROOT / "clients/python/README.md").read_text(), re.S)
+        done = subprocess.run([sys.executable, "-c", block], env=self.environment(), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.startswith("hello\nSpeech/Text/me/said/"), done.stdout)
+
     def test_example(self):
         try:
             import matplotlib.image

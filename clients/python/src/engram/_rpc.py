@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import queue
 import ssl
@@ -139,15 +140,25 @@ class Rpc(Transport):
         else:
             self._channel = grpc.insecure_channel(target, [*_OPTIONS, ("grpc.default_authority", "localhost")] if target.startswith("unix:") else _OPTIONS)
         self._calls: dict[str, Any] = {}
+        self._path = "/engram.v1."
+        self._shares = False  # its channel is another's
+
+    def via(self, address: str) -> "Rpc":
+        """Returns the way to another server, at ``nats:SERVER``, through this one."""
+        other = copy.copy(self)
+        other.address, other._calls, other._shares = address, {}, True
+        other._path = f"/via/{address.removeprefix('nats:').encode().hex()}/engram.v1."
+        return other
 
     def close(self) -> None:
-        self._channel.close()
+        if not self._shares:
+            self._channel.close()
 
     def unary(self, method: str, request: bytes, timeout: Optional[float] = None) -> bytes:
         """Makes a call of any service, such as ``PoseService/LookUp``, with encoded messages."""
         call = self._calls.get(method)
         if call is None:
-            call = self._calls[method] = self._channel.unary_unary(f"/engram.v1.{method}")
+            call = self._calls[method] = self._channel.unary_unary(self._path + method)
         try:
             answer: bytes = call(request, timeout=timeout)
             return answer
@@ -159,7 +170,7 @@ class Rpc(Transport):
     def server_stream(self, method: str, request: bytes) -> "Answers":
         """Makes a call that is answered by a stream of encoded messages."""
         try:
-            return Answers(self, self._channel.unary_stream(f"/engram.v1.{method}")(request))
+            return Answers(self, self._channel.unary_stream(self._path + method)(request))
         except ValueError:
             raise errors.Closed(self.address) from None
 
@@ -236,7 +247,7 @@ class Pipe(Answers):
 
     def __init__(self, owner: Rpc, method: str) -> None:
         self._requests: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
-        super().__init__(owner, owner._channel.stream_stream(f"/engram.v1.{method}")(iter(self._requests.get, None)))
+        super().__init__(owner, owner._channel.stream_stream(owner._path + method)(iter(self._requests.get, None)))
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -312,7 +323,7 @@ class Stream(Cancelable):
         self._owner, self._recorded = owner, recorded
         self._requests: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
         try:
-            self._call = owner._channel.stream_stream("/engram.v1.MemoryService/CommitStream")(iter(self._requests.get, None))
+            self._call = owner._channel.stream_stream(owner._path + "MemoryService/CommitStream")(iter(self._requests.get, None))
         except ValueError:
             raise errors.Closed(owner.address) from None
 

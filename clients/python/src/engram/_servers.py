@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import tempfile
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
+from typing import TYPE_CHECKING, Callable, NamedTuple, Optional, TypeVar
 
 from . import errors
 from ._local import Local, beside
+from ._query import pattern_of
+from ._schema import message
 from ._transport import Transport
 from ._wire import members
 from .idf import Registry
+from .ids import ID
 
 if TYPE_CHECKING:
     from ._rpc import Credentials, Rpc
@@ -44,6 +48,14 @@ def retried(call: Callable[[], T]) -> T:
     return call()
 
 
+class Place(NamedTuple):
+    """Where a memory is: the name that it has there, the server, and its addresses, best first."""
+
+    memory: str
+    server: str
+    addresses: list[str]
+
+
 class Servers:
     """The servers of the memories, by name. Safe for concurrent use."""
 
@@ -55,7 +67,8 @@ class Servers:
         self._credentials: Optional[Credentials] = None
         self._transports: dict[str, Transport] = {}
         self._rpcs: dict[str, Rpc] = {}
-        self._names: dict[str, list[str]] = {}  # addresses by memory
+        self._renamed: dict[tuple[int, str, str], Transport] = {}
+        self._names: dict[str, list[Place]] = {}  # by memory: its owner's, then those of copies
         self._asked = 0.0
         address = address or os.environ.get(ADDRESS_VARIABLE)
         self.home_address, self.home = self._reach_home([address] if address else default_addresses(), not address)
@@ -67,7 +80,7 @@ class Servers:
         first: Optional[errors.Error] = None
         for address in addresses:
             try:
-                return address, self.reach([address])
+                return address, self.reach([address], "")
             except errors.Unavailable as e:
                 first = first or e
         assert first is not None
@@ -77,17 +90,8 @@ class Servers:
         raise errors.Unavailable(first.thing, f"{first.message}; start a server there with 'engram serve --listen {addresses[0]}'")
 
     def _read_info(self) -> None:
-        hosted = []
-        for number, value in members(self.home.call("Info", b"")):
-            if number == 1:
-                self.server = value.decode()
-            elif number == 3:
-                hosted.append(value.decode())
-            elif number == 4:
-                self.version = value.decode()
-            elif number == 7:
-                self.robot = value.decode()
-        self.hosted = hosted
+        info = message("InfoResponse").FromString(self.home.call("Info", b""))
+        self.server, self.version, self.robot, self.hosted = info.server, info.version, info.robot, list(info.memories)
 
     def close(self) -> None:
         with self._lock:
@@ -96,8 +100,8 @@ class Servers:
         for t in transports:
             t.close()
 
-    def reach(self, addresses: list[str]) -> Transport:
-        """Returns the best way to a server at one of its addresses. Unavailable names them all."""
+    def reach(self, addresses: list[str], server: str) -> Transport:
+        """Returns the best way to a server at one of its addresses; of no name it is whoever answers there. Unavailable names them all."""
         failed: list[errors.Error] = []
         for address in addresses:
             with self._lock:
@@ -106,6 +110,7 @@ class Servers:
                 return known
             try:
                 transport = self._dial(address)
+                self._check(transport, server)
             except (errors.Unavailable, errors.Unsupported) as e:
                 failed.append(e)
                 continue
@@ -115,6 +120,15 @@ class Servers:
             raise failed[0]
         raise errors.Unavailable(", ".join(addresses), "; ".join(map(str, failed)) or "the server has no address that can be reached from here")
 
+    @staticmethod
+    def _check(transport: Transport, server: str) -> None:
+        """Refuses another server than was meant: that of a socket of the same path on another computer."""
+        if server:
+            found = message("InfoResponse").FromString(transport.call("Info", b"")).server
+            if found != server:
+                transport.close()
+                raise errors.Unavailable(transport.address, f"the server {found!r} answers there, not {server!r}")
+
     def _dial(self, address: str) -> Transport:
         if address.startswith("local:"):
             return Local(address, self.registry, self.timeout)
@@ -123,7 +137,7 @@ class Servers:
                 return Local(beside(address), self.registry, self.timeout)
             except errors.Unavailable:
                 pass
-        rpc = self._dial_rpc(address)
+        rpc = self.rpc().via(address) if address.startswith("nats:") and hasattr(self, "home") else self._dial_rpc(address)
         rpc.unary("MemoryService/Info", b"", self.timeout)
         return rpc
 
@@ -159,33 +173,69 @@ class Servers:
     # Names
 
     def of(self, memory: str) -> Transport:
-        """Returns the way to the server of a memory; NotFound if no server has it."""
+        """Returns the way to the server of a memory: its owner's, or where that is not reached one with a copy. NotFound if no server has it."""
         if memory in self.hosted:
             return self.home
+        robot, _, own = memory.partition(":")
+        if own and robot == self.robot:
+            return self._as(self.of(own), memory, own)
         names = self.names()
         if memory not in names:
             names = self.names(fresh=True)
-        if memory in names:
-            return self.reach(names[memory])
+        failed: Optional[errors.Error] = None
+        for place in names.get(memory, ()):
+            try:
+                return self._as(self.reach(place.addresses, place.server), memory, place.memory)
+            except errors.Unavailable as e:
+                failed = failed or e
+        if failed is not None:
+            raise failed
         from .idf import nearest
 
         raise errors.NotFound(memory, f"no server has a memory of this name{nearest(memory, sorted(names))}")
 
+    def _as(self, transport: Transport, here: str, there: str) -> Transport:
+        """Returns a way by which a memory has the name that it has here."""
+        if here == there:
+            return transport
+        from ._renamed import Renamed
+
+        with self._lock:
+            return self._renamed.setdefault((id(transport), here, there), Renamed(transport, here, there))
+
     def all(self) -> list[Transport]:
-        """Returns the ways to all servers."""
+        """Returns the ways to all servers of this robot."""
         found = [self.home]
-        for memory, addresses in self.names().items():
-            if memory not in self.hosted:
-                try:
-                    t = self.reach(addresses)
-                except errors.Error:
-                    continue  # of another robot, or away
-                if t not in found:
-                    found.append(t)
+        for memory in self.names():
+            if ":" in memory or memory in self.hosted:
+                continue
+            try:
+                t = self.of(memory)
+            except errors.Error:
+                continue  # it is away
+            if t not in found:
+                found.append(t)
         return found
 
-    def names(self, fresh: bool = False) -> dict[str, list[str]]:
-        """Returns the addresses of each memory's server, as the name system says them."""
+    def expanded(self, pattern: str) -> list[str]:
+        """Returns a pattern that may select memories of other robots, which says so by a colon, as one for each of these memories."""
+        first, slash, rest = pattern.partition("/")
+        if ":" not in first or first[:1] not in "*~" and not first.endswith(":*"):
+            return [pattern]
+        names = {n: n if ":" in n else f"{self.robot}:{n}" for n in [*self.hosted, *self.names()]}  # in full
+        if first[0] == "~":
+            try:
+                chosen = {full for full in names.values() if re.fullmatch(first[1:], full)}
+            except re.error as e:
+                raise errors.Invalid(first, f"not a regular expression: {e}") from None
+        else:
+            robot, _, memory = first.partition(":")
+            chosen = {n if robot == "*" else full for n, full in names.items()
+                      if robot in ("*", full.partition(":")[0]) and memory in ("*", full.partition(":")[2])}
+        return [pattern_of(ID.of(n)) + slash + rest for n in sorted(chosen)]
+
+    def names(self, fresh: bool = False) -> dict[str, list[Place]]:
+        """Returns where each memory is, as the name system says it."""
         if not fresh and time.monotonic() - self._asked < _FRESH:
             return self._names
         try:
@@ -196,10 +246,12 @@ class Servers:
             if not self.home.address.startswith("local:") or self._beside_local():
                 raise
             answer = b""  # a local socket alone, which knows no names
-        names: dict[str, list[str]] = {m: [self.home_address] for m in self.hosted}
-        for number, entry in members(answer):
-            if number == 1:
-                _entry(names, list(members(entry)))
+        names = {m: [Place(m, self.server, [self.home_address])] for m in self.hosted}
+        for e in message("ListNamesResponse").FromString(answer).entries:
+            if e.memory not in names:
+                own = e.memory.removeprefix(e.robot + ":")  # its name at its robot
+                places = [Place(own, e.server, list(e.addresses))] if e.server else []
+                names[e.memory] = places + [Place(c.memory, c.server, list(c.addresses)) for c in e.copies]
         self._names, self._asked = names, time.monotonic()
         return names
 
@@ -208,7 +260,7 @@ class Servers:
     def _fetch_type(self, name: str) -> bytes:
         request = _text_field(1, name)
         failed: Optional[errors.Error] = None
-        for transport in [self.home] if not self._names else self.all():
+        for transport in [self.home] if not self._names else [*self.all(), *self._strangers()]:
             try:
                 answer = retried(functools.partial(transport.call, "GetType", request))
             except errors.NotFound as e:
@@ -219,32 +271,14 @@ class Servers:
                     return bytes(dict(members(value)).get(2, b""))
         if not self._names:
             self.names()
-            if len(self.all()) > 1:
+            if len(self.all()) > 1 or self._strangers():
                 return self._fetch_type(name)
         raise failed or errors.NotFound(name, "no server knows this type")
 
-
-def _entry(names: dict[str, list[str]], entry: list[tuple[int, Any]]) -> None:
-    memory, robot, addresses, copies = "", "", [], []
-    for number, value in entry:
-        if number == 1:
-            memory = value.decode()
-        elif number == 2:
-            addresses.append(value.decode())
-        elif number == 4:
-            robot = value.decode()
-        elif number == 5:
-            copies.append(list(members(value)))
-    if memory in names:
-        return
-    # Another robot's memory has another name there; at who holds a copy it has this one.
-    foreign = bool(robot) and memory.startswith(robot + ":")
-    found = [] if foreign else addresses
-    for copy in copies:
-        if any(n == 3 and v.decode() == memory for n, v in copy):
-            found += [v.decode() for n, v in copy if n == 4]
-    if found:
-        names[memory] = found
+    def _strangers(self) -> list[Transport]:
+        """The ways to servers of other robots that are known: who read from them meets their types."""
+        with self._lock:
+            return list(self._renamed.values())
 
 
 def _text_field(number: int, text: str) -> bytes:

@@ -204,7 +204,7 @@ class Memory:
         chosen = _query.selectors(latest=latest, at=at, nearest=nearest, within=within, range=range, all=all, index=index, exactly=exactly)
         simple = not where and not type and not fields and as_of is None and source == "any"
         replies = []
-        for p in _query.patterns_of(pattern):
+        for p in self._patterns(pattern):
             if simple and len(chosen) < 256 and _query.is_entity(p):
                 reply = self._select(_query.plain_id(p), chosen, _query.choice("target", target, _query.TARGETS), payload)
                 if reply is not None:
@@ -218,6 +218,10 @@ class Memory:
     def _select(self, entity: ID, chosen: list[Selector], target: int, payload: bool) -> Optional[Reply]:
         transport = self._servers.of(entity.memory)
         return retried(lambda: transport.select(entity, chosen, target, payload))
+
+    def _patterns(self, pattern: Union[str, Iterable[str]]) -> list[str]:
+        """The patterns, with those of other robots' memories written out."""
+        return [e for p in _query.patterns_of(pattern) for e in self._servers.expanded(p)]
 
     def _for(self, pattern: str) -> list[Transport]:
         """Returns the servers that a pattern concerns."""
@@ -234,7 +238,7 @@ class Memory:
         """
         from ._schema import message
 
-        patterns = _query.patterns_of(pattern)
+        patterns = self._patterns(pattern)
         request = message("SubscribeRequest")(with_data=data, where=where, fields=[fields] if isinstance(fields, str) else list(fields),
                                               slow=1 if newest_only else 0, queue=queue)
         since: Optional[int] = None
@@ -314,9 +318,9 @@ class Memory:
         """The core and provider segments that a pattern names, or that lie below it."""
         from ._schema import message
 
-        request = message("DescribeRequest")(pattern=pattern).SerializeToString()
         found = []
-        for t in self._for(pattern):
+        for one, t in [(p, t) for p in self._patterns(pattern) for t in self._for(p)]:
+            request = message("DescribeRequest")(pattern=one).SerializeToString()
             answer = message("DescribeResponse").FromString(retried(functools.partial(t.call, "Describe", request)))
             found += [Segment(ID(s.id), s.type, s.history.max_count, s.history.max_age_nanos, s.history.max_bytes) for s in answer.segments]
         return found
@@ -359,7 +363,7 @@ class Memory:
         if not heads:
             return []
         try:
-            types = [self.type(self.segment_type("/".join(_query._raw(p)[:3]))) for p in _query.patterns_of(pattern)]
+            types = [self.type(self.segment_type("/".join(_query._raw(p)[:3]))) for p in self._patterns(pattern)]
         except errors.Error:
             return []
         if any(t.name == "engram.idf.v1.Value" for t in types):
