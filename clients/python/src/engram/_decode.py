@@ -52,9 +52,9 @@ def decoder(t: idf.Type) -> Callable[[Buffer, int, int], Any]:
 
 
 class _Plan:
-    """How a message is decoded: a handler for each tag."""
+    """How a message is decoded: a handler for each tag. Of ``only`` these members, by their numbers, the record has no others."""
 
-    def __init__(self, t: idf.Type) -> None:
+    def __init__(self, t: idf.Type, only: Optional[set[int]] = None) -> None:
         self.make: type[Record] = _RECORDS.get(t.name, Record)
         self.defaults: dict[str, Any] = {}
         self.fresh: list[tuple[str, Callable[[], Any]]] = []
@@ -62,7 +62,8 @@ class _Plan:
         self.wrapper = t.wrapper
         self.size = len(t.members)
         for m in t.members:
-            self._add(m, t)
+            if only is None or m.number in only:
+                self._add(m, t)
 
     def _add(self, m: idf.Member, t: idf.Type) -> None:
         if m.map:
@@ -84,7 +85,7 @@ class _Plan:
         for wire, handler in _handlers(m, t):
             self.handlers[m.number << 3 | wire] = handler
 
-    def __call__(self, buf: Buffer, pos: int, end: int, only: Optional[set[int]] = None) -> Any:
+    def __call__(self, buf: Buffer, pos: int, end: int) -> Any:
         record = self.make(self.defaults)
         for name, make in self.fresh:
             record[name] = make()
@@ -96,7 +97,7 @@ class _Plan:
             else:
                 tag, pos = read_varint(buf, pos)
             handler = handlers.get(tag)
-            if handler is None or only is not None and tag >> 3 not in only:
+            if handler is None:
                 pos = skip(buf, pos, tag, end)
             else:
                 pos = handler(buf, pos, end, record)

@@ -348,11 +348,11 @@ def _records(types: idf.Registry, snapshots: list[Snapshot], fields: list[str]) 
 
     wanted_heads = heads(fields)
     records = []
-    only: dict[str, Any] = {}
+    decoders: dict[str, Any] = {}
     for s in snapshots:
         i = s.instances[0]
-        known = only.get(i.type)
-        if known is None:
+        decode = decoders.get(i.type)
+        if decode is None:
             t = types.get(i.type)
             whole = not fields or "image" in wanted_heads and t.name in (RAW, COMPRESSED, VIDEO)
             wanted = None if whole else {m.number for m in t.members if m.name in wanted_heads or m.name == "name"}
@@ -361,9 +361,11 @@ def _records(types: idf.Registry, snapshots: list[Snapshot], fields: list[str]) 
                     continue
                 if not t.wrapper and isinstance(decoder(t), _Plan):
                     t.member(h)
-            known = only[i.type] = (decoder(t), wanted)
-        plan, wanted = known
-        records.append(plan(i.data, 0, len(i.data), wanted) if wanted is not None and isinstance(plan, _Plan) else plan(i.data, 0, len(i.data)))
+            decode = decoder(t)
+            if wanted is not None and isinstance(decode, _Plan):
+                decode = _Plan(t, wanted)
+            decoders[i.type] = decode
+        records.append(decode(i.data, 0, len(i.data)))
     return records
 
 
