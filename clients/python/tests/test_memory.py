@@ -195,13 +195,17 @@ class Memory(WithServer):
     def test_any_data(self):
         name = f"GeneralPurpose/Any{type(self).__name__}"
         self.m.add_segment(name)
-        value = {"none": None, "yes": True, "n": -5, "x": 0.5, "text": "ä", "list": [1, "two", {"three": 3.0}], "link": engram.ID("Object/Class"),
+        value = {"none": None, "yes": True, "n": -5, "least": -(1 << 63), "most": (1 << 64) - 1, "x": 0.5, "text": "ä", "list": [1, "two", {"three": 3.0}], "link": engram.ID("Object/Class"),
                  "when": engram.Time(7), "long": engram.Duration(9), "array": np.arange(6, dtype=np.int16).reshape(2, 3)}
         got = self.m.latest(self.m.commit(name + "/p/e", value)).value
         self.assertEqual(list(got), list(value))
         np.testing.assert_array_equal(got.pop("array"), value.pop("array"))
         self.assertEqual(got, value)
         self.assertIsInstance(got["link"], engram.ID)
+        shown = run("get", name + "/p/e", "-o", "json", address=self.server.socket)
+        self.assertIn("18446744073709551615", shown)
+        with self.assertRaisesRegex(engram.OutOfRange, "^n: "):
+            self.m.commit(name + "/p/e", {"n": 1 << 64})
 
     def test_image_without_copy(self):
         pixels = np.random.default_rng(1).integers(0, 255, (200, 320, 3), np.uint8)

@@ -413,9 +413,9 @@ def _value(buf: Buffer, pos: int, end: int) -> Any:
     while pos < end:
         tag, pos = read_varint(buf, pos)
         number = tag >> 3
-        if tag & 7 == 0:
+        if tag & 7 == 0 and number in (1, 2, 3, 13):
             n, pos = read_varint(buf, pos)
-            value = bool(n) if number == 1 else unzigzag(n)
+            value = bool(n) if number == 1 else n if number == 13 else unzigzag(n)
         elif number == 4:
             value, pos = struct.unpack_from("<f", buf, pos)[0], pos + 4
         elif number == 5:

@@ -265,9 +265,9 @@ def _value(value: Any, path: str) -> bytes:
         return _field(8, _duration(value, path))
     if isinstance(value, (int, np.integer)):
         n = int(value)
-        if not -1 << 63 <= n < 1 << 63:
+        if not -1 << 63 <= n < 1 << 64:
             raise OutOfRange(path, f"{n} does not fit into 64 bits")
-        return b"\x18" + varint(zigzag(n))
+        return b"\x18" + varint(zigzag(n)) if n < 1 << 63 else b"\x68" + varint(n)
     if isinstance(value, (float, np.floating)):
         return b"\x29" + struct.pack("<d", value)
     if isinstance(value, ID) or kind == "Link" or hasattr(value, "id") and isinstance(value.id, ID):

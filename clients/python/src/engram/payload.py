@@ -598,6 +598,8 @@ def _read_value(data: Any, pos: int, end: int, depth: int) -> Value:
         elif tag == 3 << 3:
             n, pos = _varint(data, pos, end)
             value = _number_of("sint64")(n)
+        elif tag == 13 << 3:
+            value, pos = _varint(data, pos, end)
         elif tag == 4 << 3 | _FIXED32:
             stop = _skip(tag, data, pos, end)
             value, pos = np.float32(_FIXED["float"].unpack_from(data, pos)[0]), stop
@@ -607,7 +609,7 @@ def _read_value(data: Any, pos: int, end: int, depth: int) -> Value:
         elif tag & 7 == _BYTES and 6 <= tag >> 3 <= 12:
             start, pos = _length(data, pos, end)
             value = _value_handlers()[tag >> 3](data, start, pos, depth + 1)
-        elif 1 <= tag >> 3 <= 12:
+        elif 1 <= tag >> 3 <= 13:
             raise PayloadError("a Value is malformed")
         else:
             pos = _skip(tag, data, pos, end)
@@ -911,6 +913,8 @@ def _encode_value(v: Value, depth: int) -> bytes:
     if isinstance(v, Enumeration):
         return _encode_value(_enum_key(v), depth)
     if isinstance(v, (int, np.integer)):
+        if v >= 1 << 63:
+            return b"\x68" + _encode_varint(_check_integer("uint64", v))
         n = _check_integer("int64", v)
         return b"\x18" + _encode_varint(n << 1 ^ n >> 63)
     if isinstance(v, Link):
