@@ -149,6 +149,10 @@ class Hosting(WithServer):
         hosted, entity = self.host(program="first")
         with hosted:
             self.assertIn(hosted.name, self.m.memories())
+            with self.m.watch("*") as updates:  # each is told once
+                for value in (1, 2):
+                    self.m.commit(entity, {"value": value, "unit": "m"})
+                self.assertEqual([updates.get(180)["value"], updates.get(180)["value"]], [1, 2])
             for wrong, error in [(hosted.name, engram.AlreadyExists), ("Speech", engram.AlreadyExists), ("a" * 5000, engram.Invalid)]:
                 with self.subTest(wrong[:20]), self.assertRaises(error):
                     self.m.host(wrong).__enter__()

@@ -100,6 +100,7 @@ class Robots(unittest.TestCase):
         self.assertEqual(via.latest(engram.ID("Object/Instance/via/cup"), None)["frame_id"], "map")
         with self.assertRaisesRegex(engram.Unavailable, "second.*answers there, not 'first'"):
             servers.reach([self.second.socket + "x", self.second.http], "first")
+        self.assertEqual(servers.reach([self.second.http], "second").address, self.second.http)
 
 
 if __name__ == "__main__":

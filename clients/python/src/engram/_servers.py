@@ -120,12 +120,13 @@ class Servers:
             raise failed[0]
         raise errors.Unavailable(", ".join(addresses), "; ".join(map(str, failed)) or "the server has no address that can be reached from here")
 
-    @staticmethod
-    def _check(transport: Transport, server: str) -> None:
+    def _check(self, transport: Transport, server: str) -> None:
         """Refuses another server than was meant: that of a socket of the same path on another computer."""
         if server:
             found = message("InfoResponse").FromString(transport.call("Info", b"")).server
             if found != server:
+                with self._lock:
+                    self._rpcs.pop(transport.address, None)
                 transport.close()
                 raise errors.Unavailable(transport.address, f"the server {found!r} answers there, not {server!r}")
 
@@ -185,7 +186,8 @@ class Servers:
         failed: Optional[errors.Error] = None
         for place in names.get(memory, ()):
             try:
-                return self._as(self.reach(place.addresses, place.server), memory, place.memory)
+                here = place.server == self.server != ""  # a program has it hosted there since
+                return self._as(self.home if here else self.reach(place.addresses, place.server), memory, place.memory)
             except errors.Unavailable as e:
                 failed = failed or e
         if failed is not None:
