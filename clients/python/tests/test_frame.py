@@ -121,6 +121,10 @@ class Frames(WithServer):
         np.testing.assert_array_equal(w[self.e]["position"][1, :, 0], [0, 1, 2])
         self.assertTrue(np.isnan(w[self.e]["position"][0, :2]).all())
         np.testing.assert_allclose(w[self.e].offsets[1], [-2e-7, -1e-7, 0])
+        every = self.m.windows({e: [-2e-7, 0], self.e: [-2e-7, 0]})  # around each image
+        self.assertEqual(len(self.m.windows({}).times), 0)
+        self.assertEqual(every.times.astype(np.int64).tolist(), [0, 100, 200])
+        self.assertEqual(every[self.e].mask.tolist(), [[False, False, True], [False, True, True], [True, True, True]])
         seen = w[e]["image"]
         self.assertEqual((seen.shape, seen.dtype), ((2, 2, 4, 5, 3), np.uint8))
         self.assertEqual(seen[:, :, 0, 0, 0].tolist(), [[0, 0], [1, 2]])

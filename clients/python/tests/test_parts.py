@@ -97,6 +97,9 @@ class Episodes(WithServer):
             self.assertEqual([s.time for s in episode.query(e, latest=1, where=lambda i: i["position"][0] < -10)], [10**18 + 199 * 10**7])
             np.testing.assert_array_equal(episode.frame(e, fields="position")["position"], self.m.frame(e, fields="position")["position"])
             self.assertIn(e, episode._repr_html_())
+            got, want = (source.windows({e: (-0.05, 0)}, fields={e: "position"}) for source in (episode, self.m))
+            np.testing.assert_array_equal(got.times, want.times)
+            np.testing.assert_array_equal(got[e]["position"], want[e]["position"])
             with self.assertRaises(engram.Unsupported):
                 episode.query(e, where="confidence > 0.5")
 

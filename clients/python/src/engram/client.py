@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _query, errors
 from ._encode import payload_of
@@ -392,12 +392,15 @@ class Memory:
 
         return read_frame(self, pattern, range=range, fields=fields, at=at, every=every, fill=fill, max_gap=max_gap, where=where, target=target)
 
-    def windows(self, spans: Mapping[str, tuple[SpanLike, SpanLike]], *, at: "At", fields: Optional[Mapping[str, Iterable[str]]] = None,
+    def windows(self, spans: Mapping[str, Sequence[SpanLike]], *, at: Optional["At"] = None, fields: Optional[Mapping[str, Iterable[str]]] = None,
                 target: str = "both") -> "Windows":
         """Returns, for each of some times, what each entity had in a span around it, at its own rate, padded to one length, with a mask;
-        see :class:`engram.windows.Windows`. A span is in seconds or text: ``{"RobotState/Proprioception/sim/robot": (-0.1, 0)}``."""
+        see :class:`engram.windows.Windows`. A span is in seconds or text: ``{"RobotState/Proprioception/sim/robot": (-0.1, 0)}``.
+        Without ``at`` the times are those of all snapshots of the first entity."""
         from .windows import read_windows
 
+        if at is None:
+            at = sorted({s.time for first in [*spans][:1] for s in self.query(first, all=True, payload=False, target=target)})
         return read_windows(self, spans, at=at, fields=fields or {}, target=target)
 
     @property

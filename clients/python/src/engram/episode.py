@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _columns, _query
 from ._columns import COLUMNS, COMPRESSED
@@ -398,10 +398,12 @@ class Episode:
 
         return read_frame(self, pattern, range=range, fields=fields, at=at, every=every, fill=fill, max_gap=max_gap, where="", target="both")
 
-    def windows(self, spans: Mapping[str, tuple[SpanLike, SpanLike]], *, at: "At", fields: Optional[Mapping[str, Iterable[str]]] = None) -> "Windows":
+    def windows(self, spans: Mapping[str, Sequence[SpanLike]], *, at: Optional["At"] = None, fields: Optional[Mapping[str, Iterable[str]]] = None) -> "Windows":
         """Returns windows as :meth:`engram.client.Memory.windows` does."""
         from .windows import read_windows
 
+        if at is None:
+            at = sorted({f.snapshot.time for first in [*spans][:1] for f in self._read(first, None)})
         return read_windows(self, spans, at=at, fields=fields or {}, target="both")
 
     def __repr__(self) -> str:

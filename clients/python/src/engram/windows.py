@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class Windows(Mapping[str, Window]):
         return f"<Windows at {len(self.times)} times of {', '.join(self)}>"
 
 
-def read_windows(m: Source, spans: Mapping[str, tuple[SpanLike, SpanLike]], *, at: At, fields: Mapping[str, Iterable[str]], target: str) -> Windows:
+def read_windows(m: Source, spans: Mapping[str, Sequence[SpanLike]], *, at: At, fields: Mapping[str, Iterable[str]], target: str) -> Windows:
     """Does what :meth:`engram.client.Memory.windows` says."""
     times = times_of(at)
     for id in fields:
