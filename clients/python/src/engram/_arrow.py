@@ -6,6 +6,7 @@ https://arrow.apache.org/docs/format/CDataInterface.html. The numbers of columns
 from __future__ import annotations
 
 import ctypes
+import itertools
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -48,7 +49,7 @@ ArrowArrayStream._fields_ = [
 
 # What C code has a pointer to, until it releases it.
 _alive: dict[int, Any] = {}
-_next_key = 0
+_keys = itertools.count(1)
 
 
 def _no(callback: Any) -> Any:
@@ -57,10 +58,9 @@ def _no(callback: Any) -> Any:
 
 
 def _keep(*things: Any) -> int:
-    global _next_key
-    _next_key += 1
-    _alive[_next_key] = things
-    return _next_key
+    key = next(_keys)
+    _alive[key] = things
+    return key
 
 
 def _release(pointer: Any) -> None:
