@@ -46,7 +46,7 @@ func suite(t *testing.T, python, sources, module string) {
 // The modules of the tests pass, over the local socket and over gRPC.
 func TestSuite(t *testing.T) {
 	python := interpreter(t)
-	long := []string{"test_docs", "test_episodes"}
+	long := []string{"test_copies", "test_docs", "test_episodes"}
 	files, err := filepath.Glob("tests/test_*.py")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("there are %d modules: %v", len(files), err)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 import engram
@@ -83,3 +85,47 @@ class WithServer(unittest.TestCase):
         """An entity of its own for each call."""
         WithServer.entities += 1
         return f"{core}/{type(self).__name__}/e{WithServer.entities}"
+
+
+def until(happened, within=120):
+    """Waits for what comes without an event, and returns it."""
+    end = time.monotonic() + within
+    while True:
+        found = happened()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError("it did not happen")
+        time.sleep(0.02)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return int(s.getsockname()[1])
+
+
+@unittest.skipUnless(BINARY, "ENGRAM_BINARY names no engram; 'go test ./clients/python' builds one")
+class Fleet(unittest.TestCase):
+    """A rover with two servers, and a scout; the rover copies Speech of a probe, if there is one."""
+
+    @classmethod
+    def serve(cls, *flags):
+        server = Server(*flags)
+        cls.addClassCleanup(server.close)
+        return server
+
+    @classmethod
+    def setUpClass(cls):
+        nats, cls.leaf = _free_port(), _free_port()
+        cls.rover = cls.serve("--copy", "probe:Speech", "--backbone", "embedded", "--robot", "rover", "--backbone-listen", f"127.0.0.1:{nats}",
+                              "--leaf-listen", f"127.0.0.1:{cls.leaf}", "--memory", "Speech", "--memory", "SystemState")
+        cls.second = cls.serve("--backbone", f"nats://127.0.0.1:{nats}", "--memory", "Object", "--name", "second")
+        cls.scout = cls.robot("scout", "Speech", "Object")
+        cls.m = engram.connect(cls.rover.socket)
+        cls.addClassCleanup(cls.m.close)
+        until(lambda: {"Object", "scout:Speech", "scout:Object"} <= set(cls.m.memories()))
+
+    @classmethod
+    def robot(cls, name, *memories):
+        """Another robot, with these memories."""
+        return cls.serve("--backbone", "embedded", "--robot", name, "--leaf-of", f"nats-leaf://127.0.0.1:{cls.leaf}", *(f"--memory={m}" for m in memories))

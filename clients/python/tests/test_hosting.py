@@ -8,22 +8,11 @@ import sys
 import threading
 import unittest
 
-from support import BINARY, Server, WithServer, run
+from support import BINARY, Server, WithServer, run, until
 
 import engram
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[1] / "examples" / "battery_memory.py"
-
-
-def until(happened):
-    """Waits for what comes without an event."""
-    import time
-
-    end = time.monotonic() + 120
-    while not happened():
-        if time.monotonic() > end:
-            raise AssertionError("it did not happen")
-        time.sleep(0.02)
 
 
 class Program:

@@ -1,53 +1,13 @@
 """Memories on several servers, and of several robots."""
 
-import socket
-import tempfile
-import time
 import unittest
 
-from support import BINARY, Server
+from support import Fleet
 
 import engram
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return int(s.getsockname()[1])
-
-
-def until(happened, within=120):
-    """Waits for what comes without an event, and returns it."""
-    end = time.monotonic() + within
-    while True:
-        found = happened()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise AssertionError("it did not happen")
-        time.sleep(0.05)
-
-
-@unittest.skipUnless(BINARY, "ENGRAM_BINARY names no engram; 'go test ./clients/python' builds one")
-class Robots(unittest.TestCase):
-    """A rover with two servers, and a scout."""
-
-    @classmethod
-    def setUpClass(cls):
-        nats, leaf = free_port(), free_port()
-
-        def serve(*flags):
-            server = Server(*flags, folder=tempfile.mkdtemp(prefix="engram-py-"))
-            cls.addClassCleanup(server.close)
-            return server
-
-        cls.rover = serve("--backbone", "embedded", "--robot", "rover", "--backbone-listen", f"127.0.0.1:{nats}", "--leaf-listen", f"127.0.0.1:{leaf}",
-                          "--memory", "Speech", "--memory", "SystemState")
-        cls.second = serve("--backbone", f"nats://127.0.0.1:{nats}", "--memory", "Object", "--name", "second")
-        cls.scout = serve("--backbone", "embedded", "--robot", "scout", "--leaf-of", f"nats-leaf://127.0.0.1:{leaf}", "--memory", "Speech", "--memory", "Object")
-        cls.m = engram.connect(cls.rover.socket)
-        cls.addClassCleanup(cls.m.close)
-        until(lambda: {"Object", "scout:Speech", "scout:Object"} <= set(cls.m.memories()))
-
+class Robots(Fleet):
     def test_two_servers(self):
         self.assertEqual(self.m.robot, "rover")
         cup, said = "Object/Instance/two/cup", "Speech/Text/two/said"

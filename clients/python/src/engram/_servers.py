@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 import time
-from typing import TYPE_CHECKING, Callable, NamedTuple, Optional, TypeVar
+from typing import TYPE_CHECKING, Callable, Iterator, NamedTuple, Optional, TypeVar
 
 from . import errors
 from ._local import Local, beside
@@ -49,11 +49,12 @@ def retried(call: Callable[[], T]) -> T:
 
 
 class Place(NamedTuple):
-    """Where a memory is: the name that it has there, the server, and its addresses, best first."""
+    """Where a memory is, or a copy of it: the name that it has there, the server, and its addresses, best first."""
 
     memory: str
     server: str
     addresses: list[str]
+    copy: bool = False
 
 
 class Servers:
@@ -174,7 +175,7 @@ class Servers:
     # Names
 
     def of(self, memory: str) -> Transport:
-        """Returns the way to the server of a memory: its owner's, or where that is not reached one with a copy. NotFound if no server has it."""
+        """Returns the way to the server of a memory. Unavailable if only copies are known, NotFound if no server has it."""
         if memory in self.hosted:
             return self.home
         robot, _, own = memory.partition(":")
@@ -183,18 +184,27 @@ class Servers:
         names = self.names()
         if memory not in names:
             names = self.names(fresh=True)
-        failed: Optional[errors.Error] = None
         for place in names.get(memory, ()):
-            try:
-                here = place.server == self.server != ""  # a program has it hosted there since
-                return self._as(self.home if here else self.reach(place.addresses, place.server), memory, place.memory)
-            except errors.Unavailable as e:
-                failed = failed or e
-        if failed is not None:
-            raise failed
+            if place.copy:
+                raise errors.Unavailable(memory, "the server that has this memory is away; a copy answers queries")
+            return self._at(place, memory)
         from .idf import nearest
 
         raise errors.NotFound(memory, f"no server has a memory of this name{nearest(memory, sorted(names))}")
+
+    def copies(self, memory: str) -> Iterator[Transport]:
+        """Yields the ways to copies of a memory."""
+        for place in self.names().get(memory, ()):
+            if place.copy:
+                try:
+                    yield self._at(place, memory)
+                except errors.Unavailable:
+                    continue
+
+    def _at(self, place: Place, memory: str) -> Transport:
+        """Returns the way to a place of a memory, which has its name here."""
+        here = place.server == self.server != ""
+        return self._as(self.home if here else self.reach(place.addresses, place.server), memory, place.memory)
 
     def _as(self, transport: Transport, here: str, there: str) -> Transport:
         """Returns a way by which a memory has the name that it has here."""
@@ -253,7 +263,7 @@ class Servers:
             if e.memory not in names:
                 own = e.memory.removeprefix(e.robot + ":")  # its name at its robot
                 places = [Place(own, e.server, list(e.addresses))] if e.server else []
-                names[e.memory] = places + [Place(c.memory, c.server, list(c.addresses)) for c in e.copies]
+                names[e.memory] = places + [Place(c.memory, c.server, list(c.addresses), True) for c in e.copies]
         self._names, self._asked = names, time.monotonic()
         return names
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
+import operator
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _query, errors
 from ._encode import payload_of
@@ -212,12 +213,27 @@ class Memory:
                     continue
             encoded = _query.request(p, chosen, where=where, type=type, fields=fields, target=target, as_of=as_of, filter_first=filter_first,
                                      payload=payload, source=source).SerializeToString()
-            replies += [retried(functools.partial(t.query, encoded)) for t in self._for(p)]
+            ask = operator.methodcaller("query", encoded)
+            memory = _query.memory_of(p)
+            answers = [retried(functools.partial(ask, t)) for t in self._servers.all()] if memory is None else [self._answer(memory, ask)]
+            replies += [r for r in answers if r is not None]
         return _merged(replies)
 
     def _select(self, entity: ID, chosen: list[Selector], target: int, payload: bool) -> Optional[Reply]:
-        transport = self._servers.of(entity.memory)
-        return retried(lambda: transport.select(entity, chosen, target, payload))
+        return self._answer(entity.memory, lambda t: t.select(entity, chosen, target, payload))
+
+    def _answer(self, memory: str, ask: Callable[[Transport], Optional[Reply]]) -> Optional[Reply]:
+        """Returns what a memory's server answers, or where that is not reached one with a copy; what came later is missing then."""
+        try:
+            return retried(lambda: ask(self._servers.of(memory)))
+        except errors.Unavailable:
+            copy = next(self._servers.copies(memory), None)
+            if copy is None:
+                raise
+            answer = ask(copy)
+            if answer is not None:
+                answer.missing.append(Missing(ID.of(memory), "unreachable", 0, Time(0), Time(0)))
+            return answer
 
     def _patterns(self, pattern: Union[str, Iterable[str]]) -> list[str]:
         """The patterns, with those of other robots' memories written out."""
