@@ -82,8 +82,8 @@ def main(binary, folder, go, *also):
     address = f"unix:{folder}/engram.sock"
     server = subprocess.Popen([binary, "serve", "--listen", address, "--monitor", "0"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
-    while "engram.sock" not in server.stderr.readline():
-        pass
+    if not any("engram.sock" in line for line in server.stderr):
+        raise RuntimeError("the server did not start")
     try:
         import engram
 

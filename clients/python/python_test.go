@@ -99,6 +99,8 @@ func TestInstall(t *testing.T) {
 			}
 			run(t, dir, nil, pip, "install", "--quiet", "mypy==2.4.1", "ruff==0.17.6", "pandas", "polars", "pyarrow", "av", "matplotlib", "types-protobuf")
 			run(t, ".", nil, its, "-m", "mypy", "--strict", "--cache-dir", t.TempDir())
+			// It tells a wrong name in a program: without an error the "ignore" would be one.
+			run(t, t.TempDir(), nil, its, "-m", "mypy", "--strict", "--cache-dir", t.TempDir(), "-c", "import engram\nengram.NotFuond  # type: ignore[attr-defined]")
 			run(t, ".", nil, its, "-m", "ruff", "check", "--no-cache", ".")
 			suite(t, its, "", "test_frame") // with pandas, polars and pyarrow
 			suite(t, its, "", "test_docs")

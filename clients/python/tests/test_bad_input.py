@@ -7,6 +7,7 @@ import struct
 import tempfile
 import threading
 import unittest
+from datetime import datetime
 
 import numpy as np
 from google.protobuf import descriptor_pb2
@@ -14,6 +15,7 @@ from support import WithServer
 
 import engram
 from engram import _local
+from engram.times import parse_time
 
 T = engram.Time
 
@@ -59,6 +61,48 @@ class Values(WithServer):
             engram.image(np.zeros((1, 2, 3, 4), np.uint8))
         with self.assertRaisesRegex(engram.Invalid, "rgb8 has 3 channels"):
             engram.image(np.zeros((2, 2), np.uint8), "rgb8")
+
+    def test_lists_of_numbers(self):
+        """What would be another number in the memory is refused."""
+        e = self.entity("RobotState/Proprioception")
+        for wrong in ([1j], [1.0, None], 1.5, ["1"], "1", [[1], [2, 3]]):
+            with self.assertRaisesRegex(engram.Invalid, "^position: a list of numbers is wanted"):
+                self.m.commit(e, {"position": wrong})
+        self.m.commit(e, {"position": []})
+        id = self.m.commit("Object/Instance/BadInput/pose", {"pose": np.eye(4).tolist()})
+        self.assertEqual(self.m.get(id)["pose"]["orientation"]["w"], 1)
+
+    def test_times_of_numpy(self):
+        """numpy wraps around what nanoseconds do not hold; it is refused."""
+        e = self.entity("Speech/Text")
+        for kind, when in ((engram.Invalid, np.datetime64("NaT")), (engram.OutOfRange, np.datetime64("3000-01-01")), (engram.OutOfRange, datetime.min)):
+            with self.assertRaises(kind):
+                self.m.commit(e, {"text": "x"}, time=when)
+            with self.assertRaisesRegex(kind, "^timestamp: "):
+                self.m.commit(e, {"timestamp": when})
+            with self.assertRaises(kind):
+                self.m.frame(e, at=np.array([when], None if type(when) is datetime else "M8[s]"))
+        for kind, span in ((engram.Invalid, np.timedelta64("NaT")), (engram.OutOfRange, np.timedelta64(400_000, "D"))):
+            with self.assertRaises(kind):
+                self.m.frame(e, range=span)
+        for text, seconds in (("1677-09-21 00:12:44", -9223372036), ("2262-04-11 23:47:15", 9223372035)):
+            self.assertEqual(parse_time(np.datetime64(text)), seconds * 10**9)
+        for wrong in (np.array([[1, 2]]), np.array([1.5])):
+            with self.assertRaisesRegex(engram.Invalid, "^at: "):
+                self.m.frame(e, at=wrong)
+        with self.assertRaises(engram.OutOfRange):
+            self.m.frame(e, at=np.array([1 << 63], np.uint64))
+
+    def test_arguments(self):
+        e = self.entity("Speech/Text")
+        with self.assertRaisesRegex(engram.Invalid, "a confidence is a number"):
+            self.m.commit(e, {"text": "x"}, confidence="high")
+        for wrong in ({"latest": "3"}, {"latest": 1.5}, {"index": (0, "1")}, {"latest": 0}):
+            with self.assertRaisesRegex(engram.Invalid, "^(latest|index)="):
+                self.m.query(e, **wrong)
+        for wrong in ({"latest": 1 << 63}, {"index": (0, 1 << 63)}):
+            with self.assertRaises(engram.OutOfRange):
+                self.m.query(e, **wrong)
 
     def test_text_that_is_no_utf8(self):
         e = self.entity("Speech/Text")

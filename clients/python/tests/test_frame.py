@@ -81,6 +81,10 @@ class Frames(WithServer):
         np.testing.assert_array_equal(self.m.frame(e, fields="v", at=[T(50)], fill="last")["v"], [np.nan])
         self.assertEqual(len(self.m.frame(e + "x", fields="v")["v"]), 0)
         self.assertEqual(self.m.windows({e: (-1e-8, 0)}, at=[T(50)], fields={e: "v"})[e]["v"].shape, (1, 0))
+        self.m.commit(e, {"v": 2, "n": 7}, time=T(300))
+        n = self.m.windows({e: (-1e-7, 0)}, at=[T(200), T(300)])[e]["n"]  # of whole numbers, which have no NaN
+        self.assertEqual(n.tolist(), [[None, None], [None, 7]])
+        self.assertEqual(self.m.windows({e: (-1.5e-7, 0)}, at=[T(100), T(300)])[e]["n"].tolist(), [[None, None], [None, 7]])
         for wrong in ({"at": np.array(["NaT"], "M8[ns]")}, {"every": float("nan")}, {"at": [T(100)], "fill": "last", "max_gap": "-1s"}):
             with self.assertRaises(engram.Invalid):
                 self.m.frame(e, fields="v", **wrong)
@@ -169,6 +173,14 @@ class Frames(WithServer):
         self.assertIsInstance(d, pandas.DataFrame)
         self.assertEqual(list(d.columns), ["position.a", "position.b", "battery_charge"])
         self.assertEqual(d["position.b"].iloc[3], 30)
+        odd = self.entity("Speech/Text")
+        when = pandas.Timestamp(1_700_000_000_123_456_789)  # in UTC, as those of numpy
+        self.m.commit(odd, {"text": "x", "duration": pandas.Timedelta(123_456_789)}, time=when)
+        self.assertEqual((self.m.latest(odd).time, self.m.latest(odd)["duration"]), (when.value, 123_456_789))
+        index = self.m.frame(odd).to_pandas().index
+        self.assertEqual(self.m.frame(odd, at=index)["text"].tolist(), ["x"])
+        with self.assertRaisesRegex(engram.Invalid, "NaT"):
+            self.m.commit(odd, {"text": "x"}, time=pandas.NaT)
 
     def test_notebooks(self):
         self.assertIn("position.a", self.m.frame(self.e)._repr_html_())

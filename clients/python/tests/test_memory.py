@@ -1,3 +1,5 @@
+import os
+import signal
 import socket
 import sys
 import threading
@@ -196,11 +198,11 @@ class Memory(WithServer):
         name = f"GeneralPurpose/Any{type(self).__name__}"
         self.m.add_segment(name)
         value = {"none": None, "yes": True, "n": -5, "least": -(1 << 63), "most": (1 << 64) - 1, "x": 0.5, "text": "ä", "list": [1, "two", {"three": 3.0}], "link": engram.ID("Object/Class"),
-                 "when": engram.Time(7), "long": engram.Duration(9), "array": np.arange(6, dtype=np.int16).reshape(2, 3)}
+                 "when": engram.Time(7), "long": engram.Duration(9), "date": np.datetime64(8, "s"), "while": np.timedelta64(5, "us"), "number": np.array(2.5), "array": np.arange(6, dtype=np.int16).reshape(2, 3)}
         got = self.m.latest(self.m.commit(name + "/p/e", value)).value
         self.assertEqual(list(got), list(value))
         np.testing.assert_array_equal(got.pop("array"), value.pop("array"))
-        self.assertEqual(got, value)
+        self.assertEqual(got, {**value, "date": engram.Time(8 * 10**9), "while": engram.Duration(5000)})
         self.assertIsInstance(got["link"], engram.ID)
         shown = run("get", name + "/p/e", "-o", "json", address=self.server.socket)
         self.assertIn("18446744073709551615", shown)
@@ -236,6 +238,33 @@ class Memory(WithServer):
         with self.m.watch(e) as w:
             threading.Timer(0.05, w.close).start()
             self.assertEqual(list(w), [])
+
+    def test_end_of_watch(self):
+        """It ends with the client, and where nobody has it any more."""
+        with engram.connect(self.address()) as m:
+            w = m.watch(self.entity("Speech/Text"))
+            threading.Timer(0.05, m.close).start()
+            self.assertEqual(list(w), [])
+        before = set(threading.enumerate())
+        w = self.m.watch(self.entity("Speech/Text"))
+        self.assertIsNone(w.get(timeout=0.01))
+        [reader] = [t for t in threading.enumerate() if t not in before and t.name == "engram watch"]
+        del w
+        reader.join(60)
+        self.assertFalse(reader.is_alive())
+
+    def test_interrupted_watch(self):
+        """After an interrupt, as of a notebook's cell, a watch goes on where it was."""
+        e = self.entity("Speech/Text")
+        with self.m.watch(e) as w:
+            for i in range(3):
+                self.m.commit(e, {"text": str(i)})
+                self.assertEqual(w.get()["text"], str(i))
+                timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                with self.assertRaises(KeyboardInterrupt):
+                    w.get()
+                timer.join()
 
     def test_many_threads(self):
         e = self.entity("Speech/Text")

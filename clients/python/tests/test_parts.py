@@ -63,6 +63,15 @@ class Asyncio(WithServer):
                         async for _ in w:
                             pass
 
+                async with m.watch("Speech/Text/late") as w:
+                    for text in ("a", "b"):
+                        with self.assertRaises(asyncio.TimeoutError):
+                            await asyncio.wait_for(w.__anext__(), 0.01)
+                        await m.commit("Speech/Text/late/e", {"text": text})
+                        self.assertEqual((await w.__anext__())["text"], text)
+                with self.assertRaises(StopAsyncIteration):
+                    await w.__anext__()
+
                 task = asyncio.create_task(forever())
                 await began.wait()
                 task.cancel()

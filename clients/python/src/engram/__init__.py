@@ -75,15 +75,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "aio":
-        return importlib.import_module(".aio", __name__)
-    module = _MODULE.get(name)
-    if module is None:
-        raise AttributeError(f"module engram has no attribute {name}")
-    value = getattr(importlib.import_module("." + module, __name__), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # so that a checker of types tells wrong names
+
+    def __getattr__(name: str) -> Any:
+        if name == "aio":
+            return importlib.import_module(".aio", __name__)
+        module = _MODULE.get(name)
+        if module is None:
+            raise AttributeError(f"module engram has no attribute {name}")
+        value = getattr(importlib.import_module("." + module, __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -60,11 +61,18 @@ def _getter(t: idf.Type, value: Any, path: str) -> Callable[[str], Any]:
         if len(value) != len(order):
             raise Invalid(path, f"{', '.join(order)} are wanted, not {len(value)} numbers")
         return dict(zip(order, value)).get
-    if isinstance(value, np.ndarray) and t.name == "foxglove.Pose" and value.shape == (4, 4):
+    if t.name == "foxglove.Pose" and _is_matrix(value):
+        value = np.asarray(value)
         return {"position": value[:3, 3], "orientation": quaternion_of(value, path)}.get
     if isinstance(value, (list, tuple, set, np.ndarray)):
         raise Invalid(path or t.name, f"{'a 4x4 matrix or ' if t.name == 'foxglove.Pose' else ''}a dict with members of {t.name} is wanted, not {value!r:.60}")
     return lambda name: getattr(value, name, None)
+
+
+def _is_matrix(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return len(value) == 4 and all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == 4 for row in value)
+    return isinstance(value, np.ndarray) and value.shape == (4, 4)
 
 
 _BY_ORDER = {"foxglove.Vector3": ("x", "y", "z"), "foxglove.Quaternion": ("x", "y", "z", "w")}
@@ -108,10 +116,17 @@ def _member(out: list[bytes], m: idf.Member, value: Any, path: str) -> None:
 
 def _numbers(out: list[bytes], m: idf.Member, value: Any, path: str) -> None:
     if m.kind in _FIXED:
+        dtype = np.dtype(_FIXED[m.kind][1])
         try:
-            data = np.ascontiguousarray(value, _FIXED[m.kind][1]).ravel().tobytes()
-        except (TypeError, ValueError):
-            raise Invalid(path, f"a list of numbers is wanted, not {value!r:.60}") from None
+            given = np.asarray(value)
+        except ValueError:  # of lists of several lengths
+            given = np.array(None)
+        if given.ndim == 0 or given.size and given.dtype.kind not in ("biu" if dtype.kind in "iu" else "biuf"):
+            raise Invalid(path, f"a list of numbers is wanted, not {value!r:.60}")
+        numbers = given.astype(dtype, copy=False)
+        if dtype.kind in "iu" and not np.array_equal(numbers, given):
+            raise OutOfRange(path, f"not all of {value!r:.60} are {idf.KINDS[m.kind]}")
+        data = numbers.tobytes()
     else:
         data = b"".join(varint(_number(m, v, f"{path}[{i}]")) for i, v in enumerate(value))
     if not data:
@@ -190,15 +205,15 @@ def _seconds(ns: int) -> bytes:
 def _timestamp(value: Any, path: str) -> bytes:
     try:
         return _seconds(parse_time(value))
-    except Invalid as e:
-        raise Invalid(path, str(e)) from None
+    except (Invalid, OutOfRange) as e:
+        raise type(e)(path, str(e)) from None
 
 
 def _duration(value: Any, path: str) -> bytes:
     try:
         ns = int(parse_span(value))
-    except Invalid as e:
-        raise Invalid(path, str(e)) from None
+    except (Invalid, OutOfRange) as e:
+        raise type(e)(path, str(e)) from None
     seconds = int(ns / 1_000_000_000) if abs(ns) < 1 << 53 else (abs(ns) // 1_000_000_000) * (1 if ns >= 0 else -1)
     rest = ns - seconds * 1_000_000_000  # both of one sign
     return (b"\x08" + varint(seconds) if seconds else b"") + (b"\x10" + varint(rest) if rest else b"")
@@ -259,9 +274,9 @@ def _value(value: Any, path: str) -> bytes:
     if isinstance(value, (bool, np.bool_)):
         return b"\x08" + varint(int(value))
     kind = type(value).__name__  # generated classes have times and links of their own
-    if isinstance(value, Time) or kind in ("Time", "datetime"):
+    if isinstance(value, (Time, datetime, np.datetime64)) or kind == "Time":
         return _field(7, _timestamp(value, path))
-    if isinstance(value, Duration) or kind in ("Duration", "timedelta"):
+    if isinstance(value, (Duration, timedelta, np.timedelta64)) or kind == "Duration":
         return _field(8, _duration(value, path))
     if isinstance(value, (int, np.integer)):
         n = int(value)
@@ -277,7 +292,7 @@ def _value(value: Any, path: str) -> bytes:
     if isinstance(value, Mapping):
         return _field(11, _dict(value, path))
     if isinstance(value, np.ndarray):
-        return _field(9, _ndarray(value, path))
+        return _field(9, _ndarray(value, path)) if value.ndim else _value(value[()], path)
     if isinstance(value, (list, tuple)):
         return _field(10, _list(value, path))
     if hasattr(value, "__dataclass_fields__"):

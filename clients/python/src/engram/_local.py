@@ -12,6 +12,7 @@ import select
 import socket
 import struct
 import threading
+import weakref
 from collections import deque
 from typing import Any, Iterator, Optional, Sequence
 
@@ -334,6 +335,7 @@ class Local(Transport):
         self.timeout = timeout
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
+        self._streams: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._pid = os.getpid()
         self.closed = False
         conn = Connection(self, timeout)
@@ -343,9 +345,18 @@ class Local(Transport):
     def close(self) -> None:
         with self._lock:
             self.closed = True
-            idle, self._idle = self._idle, []
-        for conn in idle:
+            open, self._idle, self._streams = [*self._idle, *self._streams], [], weakref.WeakSet()
+        for conn in open:
             conn.close()
+
+    def connection(self) -> Connection:
+        """Makes a connection for a stream, which ends with the client."""
+        conn = Connection(self, self.timeout)
+        with self._lock:
+            self._streams.add(conn)
+        if self.closed:
+            conn.close()
+        return conn
 
     def _take(self) -> Connection:
         if self._pid != os.getpid():  # after a fork: the sockets are the parent's
@@ -468,7 +479,7 @@ class Subscription(Cancelable):
     """The updates of a subscription, on a connection of its own."""
 
     def __init__(self, owner: Local, request: bytes) -> None:
-        self.conn = conn = Connection(owner, owner.timeout)
+        self.conn = conn = owner.connection()
         self.used = 0
         try:
             conn.send(_SUBSCRIBE, 1, _U32.pack(_ROOM) + request)
@@ -514,7 +525,7 @@ class Stream(Cancelable):
     """A commit stream on a connection of its own."""
 
     def __init__(self, owner: Local, recorded: bool) -> None:
-        self.conn = Connection(owner, owner.timeout)
+        self.conn = owner.connection()
         self.flags = _STREAM | (_RECORDED if recorded else 0)
 
     def send(self, updates: list[Commit]) -> None:

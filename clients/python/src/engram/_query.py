@@ -47,7 +47,7 @@ def selectors(*, latest: Optional[int] = None, at: Optional[TimeLike] = None, ne
     if all:
         chosen.append((ALL, 0, 0))
     if latest is not None:
-        if latest < 1:
+        if _whole("latest", latest) < 1:
             raise errors.Invalid(f"latest={latest}", "at least 1")
         chosen.append((LATEST, latest, 0))
     if exactly is not None:
@@ -61,8 +61,18 @@ def selectors(*, latest: Optional[int] = None, at: Optional[TimeLike] = None, ne
         chosen.append((RANGE, _MIN if start is None else start, _MAX if end is None else end))
     if index is not None:
         first, last = index if isinstance(index, tuple) else (index, index)
-        chosen.append((INDICES, first, last))
+        chosen.append((INDICES, _whole("index", first), _whole("index", last)))
     return chosen or [(LATEST, 1, 0)]
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        n: int = value.__index__()
+    except AttributeError:
+        raise errors.Invalid(f"{name}={value!r}", "a whole number is wanted") from None
+    if not _MIN <= n <= _MAX:
+        raise errors.OutOfRange(f"{name}={n}", "it does not fit into 64 bits")
+    return n
 
 
 def _is_relative(text: Any) -> bool:

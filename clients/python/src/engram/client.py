@@ -137,8 +137,12 @@ class Memory:
     def _datum(self, id: ID, d: Datum) -> tuple[str, Any, Optional[int], float]:
         if d.value is None:
             raise errors.Invalid(id, "there is nothing to commit; give a value")
+        try:
+            confidence = float(d.confidence)
+        except (TypeError, ValueError):
+            raise errors.Invalid(id, f"a confidence is a number from 0 to 1, not {d.confidence!r:.60}") from None
         name, data = payload_of(d.value, d.type, self._servers.registry, lambda: self.segment_type(id))
-        return name, data, None if d.sent is None else parse_time(d.sent), d.confidence
+        return name, data, None if d.sent is None else parse_time(d.sent), confidence
 
     def commit_all(self, updates: Iterable[Commit], *, recorded: bool = False) -> list[Committed]:
         """Writes updates in one request for each server. A refused one has its error in the

@@ -10,7 +10,7 @@ from . import idf
 from .errors import Invalid, NotFound
 from .ids import ID
 from .snapshots import Result, Snapshot
-from .times import Duration, SpanLike, Time, TimeLike, parse_span, parse_time
+from .times import Duration, SpanLike, Time, TimeLike, from_numpy, parse_span, parse_time
 from .values import Record
 
 if TYPE_CHECKING:
@@ -161,20 +161,18 @@ class Frame(Mapping[str, Array]):
 
 def times_of(at: At) -> Array:
     """Reads times to look at as nanoseconds."""
-    times = _nanoseconds(at)
-    if len(times) and times.min() == np.iinfo(np.int64).min:
-        raise Invalid("at", "NaT is no time; leave out the rows that have none")
-    return times
-
-
-def _nanoseconds(at: At) -> Array:
     if isinstance(at, Frame):
-        return at.times.astype(np.int64)
+        at = at.times
     if isinstance(at, np.ndarray):
+        if at.ndim != 1:
+            raise Invalid("at", f"times are in a row, not in {at.ndim} dimensions")
         if at.dtype.kind == "M":
-            return at.astype("datetime64[ns]").astype(np.int64)
-        if at.dtype.kind in "iu":
+            times: Array = from_numpy(at, "at")
+            return times
+        if at.dtype.kind == "i":
             return at.astype(np.int64)
+        if at.dtype.kind in "uO":
+            return np.array([parse_time(t) for t in at], np.int64)
         raise Invalid("at", f"times are datetime64 or whole nanoseconds, not {at.dtype}")
     if isinstance(at, (str, int)) or not isinstance(at, Iterable):
         at = [at]

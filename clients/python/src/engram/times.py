@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 _SECOND = 1_000_000_000
+_MOST_SECONDS = (1 << 63) // _SECOND
+_TIMES, _SPANS = "times are from 1677 to 2262", "a duration is up to 292 years"
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _ABSOLUTE = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?$"
@@ -73,7 +75,7 @@ class Duration(int):
 
 TimeLike = Union[int, str, datetime, "np.datetime64"]
 """Nanoseconds, a text such as ``2022-02-18 13:06:56.492182``, ``now`` or ``now-10s``, or a time of
-datetime or numpy."""
+datetime, numpy or pandas. Without a zone those of datetime are local, those of numpy and pandas in UTC."""
 
 SpanLike = Union[int, float, str, timedelta, "np.timedelta64"]
 """A text such as ``100ms``, a timedelta of datetime or numpy, seconds as a float, or
@@ -91,8 +93,14 @@ def parse_time(value: TimeLike) -> Time:
         return value
     if isinstance(value, str):
         return _parse_text(value)
+    exact = getattr(value, "to_datetime64", None)  # pandas, whose nanoseconds a datetime has not
+    if exact is not None:
+        value = exact()
     if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.astimezone()
+        try:
+            aware = value if value.tzinfo else value.astimezone()
+        except (ValueError, OverflowError):
+            raise OutOfRange(repr(value), _TIMES) from None
         since = aware - _EPOCH
         return _bounded((since.days * 86400 + since.seconds) * _SECOND + since.microseconds * 1000, value)
     if isinstance(value, bool) or isinstance(value, float):
@@ -103,14 +111,27 @@ def parse_time(value: TimeLike) -> Time:
         import numpy as np
 
         if isinstance(value, np.datetime64):
-            return Time(int(value.astype("datetime64[ns]").astype(np.int64)))
+            return Time(int(from_numpy(value, repr(value))))
     raise Invalid(repr(value), "not a time; write nanoseconds, '2022-02-18 13:06:56', 'now-10s' or a datetime")
 
 
 def _bounded(ns: int, said: object) -> Time:
     if not -(1 << 63) <= ns < 1 << 63:
-        raise OutOfRange(repr(said), "times are from 1677 to 2262")
+        raise OutOfRange(repr(said), _TIMES)
     return Time(ns)
+
+
+def from_numpy(values: Any, said: str) -> Any:
+    """Returns the nanoseconds of datetime64 or timedelta64, one or an array of them."""
+    import numpy as np
+
+    kind = values.dtype.kind
+    if np.isnat(values).any():
+        raise Invalid(said, "NaT is no time; leave out what has none" if kind == "M" else "NaT is no duration")
+    seconds = values.astype(f"{kind}8[s]").astype(np.int64)  # numpy wraps around what nanoseconds do not hold
+    if ((seconds < -_MOST_SECONDS) | (seconds >= _MOST_SECONDS)).any():
+        raise OutOfRange(said, _TIMES if kind == "M" else _SPANS)
+    return values.astype(f"{kind}8[ns]").astype(np.int64)
 
 
 def _parse_text(text: str) -> Time:
@@ -147,7 +168,7 @@ def parse_span(value: SpanLike) -> Duration:
             return span
     except OverflowError:
         pass
-    raise OutOfRange(repr(value), "a duration is up to 292 years")
+    raise OutOfRange(repr(value), _SPANS)
 
 
 def _nanoseconds(value: SpanLike) -> Duration:
@@ -168,6 +189,9 @@ def _nanoseconds(value: SpanLike) -> Duration:
         if at == 0 or at != len(text):
             raise Invalid(value, "not a duration; write 100ms, 1.5s, 2m or 1h30m")
         return Duration(sign * (whole + round(total)))
+    exact = getattr(value, "to_timedelta64", None)  # pandas
+    if exact is not None:
+        value = exact()
     if isinstance(value, timedelta):
         return Duration((value.days * 86400 + value.seconds) * _SECOND + value.microseconds * 1000)
     if isinstance(value, (int, float)):
@@ -178,7 +202,7 @@ def _nanoseconds(value: SpanLike) -> Duration:
         import numpy as np
 
         if isinstance(value, np.timedelta64):
-            return Duration(int(value.astype("timedelta64[ns]").astype(np.int64)))
+            return Duration(int(from_numpy(value, repr(value))))
         number: Any = value
         return _nanoseconds(float(number))
     raise Invalid(repr(value), "not a duration; write 100ms, 1.5s or seconds")

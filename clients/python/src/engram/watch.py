@@ -139,7 +139,7 @@ class Watch:
             self.close()
             raise
         self._queue: Optional[queue.Queue[Any]] = None
-        self._ready: Iterator[Update] = iter(())
+        self._ready: list[Update] = []  # the next is the last
         self._direct = self._sources[0].batches() if len(self._sources) == 1 else None
         if self._direct is None:
             self._pump()
@@ -149,38 +149,25 @@ class Watch:
         self._queue = queue.Queue(64)
         for source in self._sources:
             batches = self._direct or source.batches()
-            threading.Thread(target=self._run, args=(batches,), daemon=True, name="engram watch").start()
+            threading.Thread(target=_pumped, args=(batches, self._queue, self._closed), daemon=True, name="engram watch").start()
         self._direct = None
-
-    def _run(self, batches: Iterator[list[Update]]) -> None:
-        assert self._queue is not None
-        try:
-            for batch in batches:
-                self._put(batch)
-            self._put(None)
-        except errors.Error as e:
-            self._put(e)
-
-    def _put(self, item: Any) -> None:
-        assert self._queue is not None
-        while not self._closed.is_set():
-            try:
-                self._queue.put(item, timeout=0.5)
-                return
-            except queue.Full:
-                continue
 
     def batch(self, timeout: Optional[float] = None) -> list[Update]:
         """Waits for at least one update, and returns those that are there; none when the watch was
         closed, or nothing came within the timeout, in seconds."""
-        left = list(self._ready)
-        if left:
+        if self._ready:
+            left, self._ready = self._ready[::-1], []
             return left
         if timeout is not None and self._queue is None:
             self._pump()
         if self._queue is None:
             assert self._direct is not None
-            return next(self._direct, [])
+            try:
+                return next(self._direct, [])
+            except KeyboardInterrupt:  # perhaps amid an update: the next call begins after the last one that came
+                self._sources[0].close()
+                self._direct = self._sources[0].batches()
+                raise
         until = None if timeout is None else time.monotonic() + timeout
         while not self._closed.is_set():
             wait = 0.5 if until is None else min(0.5, until - time.monotonic())
@@ -201,10 +188,9 @@ class Watch:
     def get(self, timeout: Optional[float] = None) -> Optional[Update]:
         """Waits for the next update; None when the watch was closed, or nothing came within the
         timeout, in seconds."""
-        for u in self._ready:
-            return u
-        self._ready = iter(self.batch(timeout))
-        return next(self._ready, None)
+        if not self._ready:
+            self._ready = self.batch(timeout)[::-1]
+        return self._ready.pop() if self._ready else None
 
     def __iter__(self) -> "Watch":
         return self
@@ -226,3 +212,24 @@ class Watch:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _pumped(batches: Iterator[list[Update]], into: queue.Queue[Any], closed: threading.Event) -> None:
+    """Hands over batches, then None or the error that ended them. It knows no watch, so that one that nobody has any more ends."""
+    def put(item: Any) -> None:
+        while not closed.is_set():
+            try:
+                into.put(item, timeout=0.5)
+                return
+            except queue.Full:
+                continue
+
+    try:
+        for batch in batches:
+            put(batch)
+        put(None)
+    except Exception as e:
+        put(e)

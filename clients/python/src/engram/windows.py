@@ -33,7 +33,7 @@ class Window:
         return self._frame.names
 
     def __getitem__(self, name: str) -> Array:
-        values = np.asarray(self._frame[name])
+        values = self._frame[name]
         if values.dtype == object and len(values) and all(hasattr(v, "__array__") for v in values):
             images = [np.asarray(v) for v in values]
             if len({i.shape for i in images}) == 1:
@@ -41,6 +41,9 @@ class Window:
         if not len(values):
             return np.full(self.mask.shape, np.nan)
         picked = values[self._rows]
+        if isinstance(picked, np.ma.MaskedArray):
+            picked[~self.mask] = np.ma.masked
+            return picked
         picked[~self.mask] = np.nan if values.dtype.kind == "f" else None if values.dtype.kind == "O" else \
             np.array("NaT", values.dtype) if values.dtype.kind in "mM" else 0
         return picked

@@ -71,6 +71,8 @@ class Watch(_Asynchronous):
         self._open = open
         self._watch: Optional[_Watch] = None
         self._ready: list[Update] = []
+        self._coming: Optional[asyncio.Task[None]] = None
+        self._closed = False
 
     async def _opened(self) -> _Watch:
         if self._watch is None:
@@ -89,19 +91,29 @@ class Watch(_Asynchronous):
         return self
 
     async def __anext__(self) -> Update:
-        watch = await self._opened()
-        if not self._ready:
-            try:
-                self._ready = (await self._run(watch.batch))[::-1]
-            except asyncio.CancelledError:
-                self.close()
-                raise
-        if not self._ready:
-            raise StopAsyncIteration
+        while not self._ready:
+            if self._closed:
+                raise StopAsyncIteration
+            if self._coming is None:
+                self._coming = asyncio.ensure_future(self._receive())
+            await asyncio.shield(self._coming)  # who is cancelled here, as by a time limit, loses none
         return self._ready.pop()
+
+    async def _receive(self) -> None:
+        try:
+            watch = await self._opened()
+            self._ready = (await self._run(watch.batch))[::-1]
+        except BaseException:  # an error, or the loop ends
+            self.close()
+            raise
+        finally:
+            self._coming = None
+        if not self._ready:
+            self.close()
 
     def close(self) -> None:
         """Ends the watch."""
+        self._closed = True
         if self._watch is not None:
             self._watch.close()
         self._threads.shutdown(wait=False)
