@@ -109,17 +109,23 @@ func (k *Kept) SetCopies(copies []string) {
 }
 
 // SetMemories registers anew with other memories. After an error, such as Conflict if another
-// server hosts one of them, the registration is as it was; Unavailable if it is not active.
+// server hosts one of them, the registration is as it was; Unavailable if it is not active, or
+// the name system does not answer.
 func (k *Kept) SetMemories(ctx context.Context, memories []string) error {
 	k.mu.Lock()
-	r, active := k.registration, k.lease.ID != 0
+	r, held := k.registration, k.lease
 	k.mu.Unlock()
-	if !active {
+	if held.ID == 0 {
 		return engram.Errorf(engram.Unavailable, r.Server, "the server waits for its names; try again when it has them")
 	}
 	r.Memories = slices.Clone(memories)
-	lease, err := k.registry.Register(ctx, r)
-	if err != nil {
+	call, cancel := context.WithTimeout(ctx, max(held.TTL, MinTTL)/3)
+	defer cancel()
+	lease, err := k.registry.Register(call, r)
+	switch {
+	case err != nil && call.Err() != nil && ctx.Err() == nil:
+		return engram.Errorf(engram.Unavailable, r.Server, "the name system does not answer; try again: %w", err)
+	case err != nil:
 		return err
 	}
 	k.mu.Lock()

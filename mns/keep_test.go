@@ -161,6 +161,41 @@ func TestStandbyTakesOver(t *testing.T) {
 	})
 }
 
+// hanging is a registry that does not answer once it hangs.
+type hanging struct {
+	mns.Registry
+	hangs atomic.Bool
+}
+
+func (r *hanging) Register(ctx context.Context, reg mns.Registration) (mns.Lease, error) {
+	if r.hangs.Load() {
+		<-ctx.Done()
+		return mns.Lease{}, engram.Errorf(engram.Canceled, "", "given up: %w", context.Cause(ctx))
+	}
+	return r.Registry.Register(ctx, reg)
+}
+
+// Who hosts one more memory does not wait forever for a name system that hangs.
+func TestMoreMemoriesWhereTheRegistryHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mns.NewLocal()
+		defer l.Close()
+		r := &hanging{Registry: l}
+		k, err := mns.Keep(t.Context(), r, registration("a", "Vision"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer k.Close()
+		r.hangs.Store(true)
+		if err := k.SetMemories(t.Context(), []string{"Battery", "Vision"}); engram.CodeOf(err) != engram.Unavailable {
+			t.Errorf("the name system hangs: %v", err)
+		}
+		if got := names(t, l); got != "Vision@a" {
+			t.Errorf("the registry holds %q", got)
+		}
+	})
+}
+
 // A server that takes in one more memory registers it at once, or not at all.
 func TestKeepWithMoreMemories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

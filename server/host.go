@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature/hosting"
@@ -18,8 +17,8 @@ type hostings struct {
 	s        *Server
 	announce func(ctx context.Context, memories []string) error
 
-	sync.Mutex                 // held while one is taken in
-	taken      map[string]bool // by name; false where that failed half-way
+	turn  chan struct{}   // holds a token while one is taken in
+	taken map[string]bool // by name; false where that failed half-way
 }
 
 // Host takes in a memory. It is known by name from then on, as long as the server runs;
@@ -29,8 +28,12 @@ func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
 	if err := s.alive(); err != nil {
 		return err
 	}
-	h.Lock()
-	defer h.Unlock()
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return engram.Errorf(engram.Canceled, m.Name, "the program gave up while another one was taken in: %w", context.Cause(ctx))
+	}
 	done, again := h.taken[m.Name]
 	switch {
 	case !done && s.hosted.Load().hooks[m.Name] != nil:

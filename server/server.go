@@ -87,7 +87,7 @@ func New(c Config) (*Server, error) {
 		wm:      wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits, Journal: c.journal()}),
 		log:     c.Log,
 		journal: c.Journal,
-		hosting: hostings{announce: c.Announce},
+		hosting: hostings{announce: c.Announce, turn: make(chan struct{}, 1)},
 		settle:  cmp.Or(c.CloseWithin, (ltm.Options{}).WithDefaults().CloseWithin),
 	}
 	s.hosted.Store(&hosted{})

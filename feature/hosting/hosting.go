@@ -123,7 +123,7 @@ func (h *Hosts) claim(s *session) (old *session, err error) {
 	if at == nil {
 		at = &seat{}
 	}
-	if old = at.session; at.begins || old != nil && (s.token == "" || old.token != s.token) {
+	if old = at.session; at.begins || old != nil && !old.ended() && (s.token == "" || old.token != s.token) {
 		program := "another program"
 		if old != nil {
 			program = fmt.Sprintf("the program %q", old.program)

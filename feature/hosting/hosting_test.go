@@ -105,6 +105,7 @@ func TestBeginnings(t *testing.T) {
 		{nil, engram.Invalid, "has to begin"},
 		{&engramv1.HostBegin{}, engram.Invalid, ""},
 		{&engramv1.HostBegin{Memory: "Own"}, engram.AlreadyExists, "the server has a memory of this name itself"},
+		{&engramv1.HostBegin{Memory: "robot2:A"}, engram.Invalid, "another robot's"},
 		{&engramv1.HostBegin{Memory: "A", TimeoutNanos: 61e9}, engram.Invalid, "up to 1m0s"},
 		{&engramv1.HostBegin{Memory: "A", TimeoutNanos: -1}, engram.Invalid, "up to"},
 		{&engramv1.HostBegin{Memory: "A", Calls: 1 << 31}, engram.Invalid, "at most 256"},

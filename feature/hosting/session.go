@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,7 +22,8 @@ const (
 	maxTimeout     = time.Minute
 	defaultCalls   = 16
 	maxCalls       = 256
-	maxText        = 256 // bytes of names for people, and of session tokens
+	maxText        = 256  // bytes of names for people, and of session tokens
+	maxError       = 4096 // bytes of what an error says: the caller gets it in a header
 	maxDefinitions = 1000
 )
 
@@ -55,7 +57,8 @@ type pending struct {
 	message *engramv1.HostResponse
 	lane    *lane
 	answer  chan *engramv1.HostAnswer // holds one
-	givenUp bool                      // under the session's mutex
+
+	sent, givenUp bool // under the session's mutex
 }
 
 // newSession reads how a program begins.
@@ -73,6 +76,8 @@ func newSession(m *engramv1.HostBegin) (*session, Memory, error) {
 	}
 	calls := cmp.Or(int(m.GetCalls()), defaultCalls)
 	switch {
+	case strings.Contains(s.memory, ":"):
+		return invalid("it would be another robot's; choose a name without \":\"")
 	case s.timeout < 0 || s.timeout > maxTimeout:
 		return invalid("a hook may take up to %v, not %v", maxTimeout, s.timeout)
 	case calls > maxCalls:
@@ -173,7 +178,7 @@ func (s *session) answered(a *engramv1.HostAnswer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.waiting[a.GetCall()]
-	if c == nil {
+	if c == nil || !c.sent {
 		return engram.Errorf(engram.Invalid, s.memory, "the program %q answered call %d, which is not open", s.program, a.GetCall())
 	}
 	delete(s.waiting, a.GetCall())
@@ -215,6 +220,7 @@ func (s *session) sends(c *pending) bool {
 		<-c.lane.slots
 		return false
 	}
+	c.sent = true
 	return true
 }
 
@@ -314,10 +320,14 @@ func (s *session) canceled(ctx context.Context) error {
 	return engram.Errorf(engram.Canceled, s.memory, "the caller gave up: %w", context.Cause(ctx))
 }
 
+func cut(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+}
+
 // read checks that an answer is one to the hook.
 func (s *session) read(hook engramv1.Hook, a *engramv1.HostAnswer) (*engramv1.HostAnswer, error) {
 	if e := a.GetError(); e != nil {
-		err := wire.ErrorFromMessage(e)
+		err := wire.ErrorFromMessage(&engramv1.Error{Code: e.GetCode(), Thing: cut(e.GetThing()), Message: cut(e.GetMessage())})
 		if engram.CodeOf(err) == engram.Internal {
 			err = s.nonsense("%w", err)
 		}
