@@ -37,7 +37,7 @@ func DescriptorSet(types ...*Type) ([]byte, error) {
 
 // completeSet adds the files to an encoded set that it imports and does not bring, and
 // that every [Registry] knows, and puts each file after its imports. One that is so, is
-// too long or is malformed is returned as it is.
+// malformed, or is or would be larger than a set may be is returned as it is.
 func completeSet(set []byte) []byte {
 	if len(set) > MaxDescriptors {
 		return set
@@ -49,7 +49,11 @@ func completeSet(set []byte) []byte {
 	var paths []string
 	parts := map[string]part{}
 	twice := false
+	most := maxFiles + len(knownFiles())
 	whole := eachFile(set, func(path string, field, file []byte) {
+		if len(paths) > most {
+			return
+		}
 		_, had := parts[path]
 		twice = twice || had
 		p := part{field: field}
@@ -63,7 +67,7 @@ func completeSet(set []byte) []byte {
 		}
 		paths, parts[path] = append(paths, path), p
 	})
-	if !whole || twice { // equal files are read as one, and others refused
+	if !whole || twice || len(paths) > most { // equal files are read as one, and others refused
 		return set
 	}
 	var out []byte
@@ -89,6 +93,9 @@ func completeSet(set []byte) []byte {
 	}
 	for _, path := range paths {
 		add(path)
+	}
+	if len(out) > MaxDescriptors {
+		return set
 	}
 	return out
 }

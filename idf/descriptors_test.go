@@ -3,6 +3,7 @@ package idf
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -102,6 +103,32 @@ func TestDefinitionIsCompleted(t *testing.T) {
 		if !bytes.Equal(completeSet(malformed), malformed) {
 			t.Errorf("% x is changed", malformed)
 		}
+	}
+}
+
+// A definition that is as large as one may be, or has too many files, is taken as it was
+// before definitions were completed.
+func TestLargeDefinitionIsNotCompleted(t *testing.T) {
+	cup := &descriptorpb.FileDescriptorProto{Name: proto.String("cup.proto"), Package: proto.String("lab"), Syntax: proto.String("proto3"),
+		Dependency: []string{"google/protobuf/timestamp.proto"}, MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Cup")}},
+		SourceCodeInfo: &descriptorpb.SourceCodeInfo{Location: []*descriptorpb.SourceCodeInfo_Location{{Span: []int32{1, 1, 1}, LeadingComments: proto.String(strings.Repeat("x", MaxDescriptors-200))}}}}
+	large, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{cup}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseType(engram.TypeDef{Name: "lab.Cup", Descriptors: large}); err != nil {
+		t.Errorf("a definition of %d bytes: %v", len(large), err)
+	}
+	chain := &descriptorpb.FileDescriptorSet{}
+	for i := range 3 * maxFiles {
+		chain.File = append(chain.File, &descriptorpb.FileDescriptorProto{Name: proto.String(strconv.Itoa(i)), Dependency: []string{strconv.Itoa(i + 1)}})
+	}
+	b, err := proto.Marshal(chain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(completeSet(b), b) {
+		t.Error("a chain of files is followed, however long it is")
 	}
 }
 

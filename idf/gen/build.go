@@ -248,39 +248,51 @@ func (b *builder) wrapper(md protoreflect.MessageDescriptor, limits *idfv1.Shape
 	if wrapperLoops(md, map[protoreflect.FullName]bool{}) {
 		return nil, nil
 	}
+	s := &shape{kind: tuple}
 	if wrapper == idfv1.Wrapper_WRAPPER_TUPLE {
-		t := &shape{kind: tuple}
 		for i := range fds.Len() {
 			part, err := b.field(fds.Get(i))
 			if err != nil {
 				return nil, err
 			}
-			t.parts = append(t.parts, part)
+			s.parts = append(s.parts, part)
 		}
-		return t, nil
+		limits = nil
+	} else {
+		var err error
+		if s, err = b.field(fds.Get(0)); err != nil {
+			return nil, err
+		}
 	}
-	s, err := b.field(fds.Get(0))
-	if err == nil && limits != nil {
-		s.each(func(s *shape) { s.limits = cmp.Or(s.limits, limits) })
+	size := 0
+	s.each(func(s *shape) {
+		size++
+		s.limits = cmp.Or(s.limits, limits)
+	})
+	if size > maxShape {
+		return nil, engram.Errorf(engram.Invalid, string(md.FullName()), "is made of over %d lists, dicts and tuples in each other; make some of them objects", maxShape)
 	}
-	return s, err
+	return s, nil
 }
+
+// maxShape is how many shapes one may be made of: tuples of tuples double with each step.
+const maxShape = 1000
 
 // wrapperLoops reports whether a wrapper is made of itself by wrappers alone.
 func wrapperLoops(md protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
 	if proto.GetExtension(md.Options(), idfv1.E_Wrapper).(idfv1.Wrapper) == idfv1.Wrapper_WRAPPER_NONE && !md.IsMapEntry() {
 		return false
 	}
-	if seen[md.FullName()] {
-		return true
+	if looking, known := seen[md.FullName()]; known {
+		return looking
 	}
 	seen[md.FullName()] = true
-	defer delete(seen, md.FullName())
 	for i := range md.Fields().Len() {
 		if m := md.Fields().Get(i).Message(); m != nil && wrapperLoops(m, seen) {
 			return true
 		}
 	}
+	seen[md.FullName()] = false
 	return false
 }
 

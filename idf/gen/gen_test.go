@@ -58,13 +58,13 @@ func TestGoPackageNames(t *testing.T) {
 // Namespaces whose files would have one name, or one that Go leaves out, have files of their own.
 func TestFileNames(t *testing.T) {
 	var types []*idf.Type
-	for i, name := range []string{"a.b", "a_b", "_c", "robot.linux", "robot.test", "types"} {
+	for i, name := range []string{"a.b", "a_b", "_c", "robot.linux", "robot.test", "types", "__init__"} {
 		types = append(types, compileText(t, fmt.Sprintf("f%d.proto", i), fmt.Sprintf(`syntax = "proto3"; package %s; message M%d {}`, name, i))...)
 	}
 	types = append(types, compileText(t, "none.proto", `syntax = "proto3"; message M {}`)...)
 	for lang, want := range map[gen.Language][]string{
-		gen.Go:     {"a_b.go", "a_b_.go", "c.go", "messages.go", "robot_linux_.go", "robot_test_.go", "types.binpb", "types.go", "types_.go"},
-		gen.Python: {"__init__.py", "_c.py", "a_b.py", "a_b_.py", "messages.py", "py.typed", "robot_linux.py", "robot_test.py", "types.py"},
+		gen.Go:     {"a_b.go", "a_b_.go", "c.go", "init.go", "messages.go", "robot_linux_.go", "robot_test_.go", "types.binpb", "types.go", "types_.go"},
+		gen.Python: {"__init__.py", "__init___.py", "_c.py", "a_b.py", "a_b_.py", "messages.py", "py.typed", "robot_linux.py", "robot_test.py", "types.py"},
 	} {
 		files, err := gen.Files(lang, types, gen.Options{Package: "cups"})
 		if got := slices.Sorted(maps.Keys(files)); err != nil || !slices.Equal(got, want) {
@@ -75,6 +75,11 @@ func TestFileNames(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	group := compileText(t, "group.proto", `syntax = "proto2"; package lab; message Old { optional group Part = 1 { optional int32 a = 1; } }`)
+	tuples := "message T16 { int32 a = 1; }\n"
+	for i := range 16 {
+		tuples += fmt.Sprintf("message T%d { option (engram.idf.v1.wrapper) = WRAPPER_TUPLE; T%d a = 1; T%d b = 2; }\n", i, i+1, i+1)
+	}
+	bomb := compileText(t, "bomb.proto", `syntax = "proto3"; package lab; import "engram/idf/v1/options.proto"; message Bomb { T0 t = 1; } `+tuples)
 	pose, _ := idf.NewRegistry().Get("foxglove.Pose")
 	var many []*idf.Type
 	for i := range 1030 {
@@ -88,6 +93,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"a language":                  {"cobol", cups(t), "go and python"},
 		"a group":                     {gen.Python, group[:1], "lab.Old.part"},
+		"tuples of tuples":            {gen.Python, bomb, "is made of over 1000"},
 		"no types":                    {gen.Go, nil, "nothing to write"},
 		"a class of the library":      {gen.Python, []*idf.Type{pose}, "foxglove.Pose: there is nothing to write"},
 		"more files than a type has":  {gen.Go, many, "write them in parts"},

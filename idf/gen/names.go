@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -15,8 +16,8 @@ func docOf(d protoreflect.Descriptor) string {
 	for _, text := range []string{loc.LeadingComments, loc.TrailingComments} {
 		for line := range strings.Lines(text) {
 			line = strings.Map(func(r rune) rune {
-				if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
-					return ' '
+				if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || r == '\ufeff' {
+					return ' ' // would end the comment, or have it look like code
 				}
 				return r
 			}, strings.TrimSpace(line))

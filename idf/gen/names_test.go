@@ -2,7 +2,11 @@ package gen
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/seed-301d4374/engram/idf"
 )
 
 func TestUnits(t *testing.T) {
@@ -43,6 +47,33 @@ func TestPythonDoc(t *testing.T) {
 		var p pythonWriter
 		if p.doc(doc); p.String() != want+"\n" {
 			t.Errorf("%q becomes %s", doc, p.String())
+		}
+	}
+}
+
+// Comments cannot end where a reader does not see it, nor look like code that is none.
+func TestHiddenCharacters(t *testing.T) {
+	const text = "syntax = \"proto3\"; package lab;\n// A\ufeff cup\u202e of\u2066\u0085tea.\nmessage Cup {}\n"
+	for _, lang := range []Language{Go, Python} {
+		defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"cup.proto": {Data: []byte(text)}}}, "cup.proto")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cup, err := idf.ParseType(defs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := Files(lang, []*idf.Type{cup}, Options{Package: "cups"})
+		if source := string(files["lab.go"]) + string(files["lab.py"]); err != nil || !strings.Contains(source, "A cup of tea.") {
+			t.Errorf("%s: %v\n%s", lang, err, source)
+		}
+	}
+}
+
+func TestPythonClasses(t *testing.T) {
+	for name, want := range map[string]string{"Cup": "Cup", "_Cup": "_Cup", "__name__": "M__name__"} {
+		if got := pythonClass(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type pythonWriter struct {
 func writePython(m *model, _ Options) (map[string][]byte, error) {
 	p := &pythonWriter{modules: map[*pkg]string{}, names: map[any]string{}, taken: map[*pkg]namer{}, attributes: map[*object]map[*member]string{}}
 	p.flatten(m)
-	files, shorts := words(pythonWords), map[string]int{}
+	files, shorts := words(pythonWords+" __init__ __main__"), map[string]int{}
 	for _, k := range m.packages {
 		name := strings.ReplaceAll(k.name, ".", "_")
 		if name == "" {
@@ -52,11 +52,11 @@ func writePython(m *model, _ Options) (map[string][]byte, error) {
 			names[module] = true
 		}
 		for _, e := range k.enums {
-			p.names[e] = names.free(e.short)
+			p.names[e] = names.free(pythonClass(e.short))
 			shorts[p.names[e]]++
 		}
 		for _, o := range k.objects {
-			p.names[o] = names.free(o.short)
+			p.names[o] = names.free(pythonClass(o.short))
 			shorts[p.names[o]]++
 		}
 		p.taken[k] = names
@@ -84,6 +84,14 @@ func writePython(m *model, _ Options) (map[string][]byte, error) {
 	out["__init__.py"] = []byte(text)
 	out["py.typed"] = nil
 	return out, nil
+}
+
+// pythonClass returns the name of a class: one like __name__ would be the module's own.
+func pythonClass(short string) string {
+	if strings.HasPrefix(short, "__") {
+		return "M" + short
+	}
+	return short
 }
 
 func (p *pythonWriter) has(k *pkg, name string) bool {
