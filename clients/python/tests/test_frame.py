@@ -1,5 +1,6 @@
 import ctypes
 import unittest
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -262,6 +263,12 @@ class Arrow(unittest.TestCase):
         schema = pointer(frame.__arrow_c_schema__(), b"arrow_schema", _arrow.ArrowSchema)
         self.assertEqual(schema.n_children, 3)
 
+    def test_lists_without_elements(self):
+        """polars fails on lists of the fixed length 0."""
+        frame = Frame(self.frame().times, {"x": Column(np.empty((3, 0)))})
+        schema = pointer(frame.__arrow_c_schema__(), b"arrow_schema", _arrow.ArrowSchema)
+        self.assertEqual(schema.children[1].contents.format, b"+L")
+
     def test_read_by_others(self):
         for name in ("pyarrow", "polars"):
             try:
@@ -270,6 +277,9 @@ class Arrow(unittest.TestCase):
                 continue
             table = module.table(self.frame()) if name == "pyarrow" else module.DataFrame(self.frame())
             self.assertEqual(len(table), 3)
+            self.assertEqual(table.column_names if name == "pyarrow" else table.columns, ["time", "x", "n", "q", "text", "yes", "lists"])
+        self.assertNotIsInstance(self.frame(), Mapping)  # of which polars takes the columns alone, without the times
+        self.assertEqual(list(dict(self.frame())), self.frame().names)
 
 
 if __name__ == "__main__":

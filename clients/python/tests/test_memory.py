@@ -1,4 +1,5 @@
 import os
+import pickle
 import signal
 import socket
 import sys
@@ -115,6 +116,11 @@ class Memory(WithServer):
                 call()
             self.assertIn(text, str(caught.exception))
         self.m.commit(e, {"text": "the connection still works"})
+
+    def test_errors_in_other_processes(self):
+        for e in (engram.NotFound("a", "b"), engram.errors.Closed("c")):
+            got = pickle.loads(pickle.dumps(e))
+            self.assertEqual((type(got), got.thing, got.message, str(got)), (type(e), e.thing, e.message, str(e)))
 
     def test_values_that_are_none(self):
         """What no payload can hold is refused here, by name, and nothing of it is stored."""

@@ -122,7 +122,11 @@ def _field_of(name: str, values: Any, valid: Any) -> Optional[_Field]:
     nulls = 0 if valid is None else int(n - valid.sum())
     if values.ndim == 2:
         child = _field_of("item", np.ascontiguousarray(values).ravel(), None)
-        return None if child is None else _Field(name, b"+w:%d" % values.shape[1], n, [_bitmap(valid)], nulls, [child])
+        if child is None:
+            return None
+        if values.size == 0:  # polars fails on a fixed length of 0
+            return _Field(name, b"+L", n, [_bitmap(valid), np.zeros(n + 1, np.int64)], nulls, [child])
+        return _Field(name, b"+w:%d" % values.shape[1], n, [_bitmap(valid)], nulls, [child])
     kind = values.dtype
     if kind.kind == "O":
         return _texts(name, values)

@@ -13,6 +13,9 @@ class Error(Exception):
         self.thing = thing
         self.message = message
 
+    def __reduce__(self) -> tuple[type["Error"], tuple[str, ...]]:  # for other processes
+        return type(self), (self.thing, self.message)
+
 
 class Internal(Error):
     """The server is at fault."""
@@ -95,6 +98,9 @@ class Closed(Canceled):
 
     def __init__(self, address: str) -> None:
         super().__init__(address, "the client is closed; connect anew")
+
+    def __reduce__(self) -> tuple[type[Error], tuple[str, ...]]:
+        return type(self), (self.thing,)
 
 
 class Unsupported(Error):

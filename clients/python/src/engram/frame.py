@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Protocol, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Protocol, Sequence, Union
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Column:
         return Column(values, valid, self.labels)
 
 
-class Frame(Mapping[str, Array]):
+class Frame:  # no Mapping: polars would read one as a dict of columns, without its times
     """A table: a row for each snapshot or time, a numpy column for each member.
 
     ``frame["position"]`` is an array, of rows x joints for a list of numbers; ``frame["position.kLeftElbow"]`` or
@@ -96,9 +96,6 @@ class Frame(Mapping[str, Array]):
             raise KeyError(f"{name}: {base} has {column.values.shape[1]} elements")
         raise KeyError(name + idf.nearest(name, list(self.columns)))
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
     def __iter__(self) -> Iterator[str]:
         return iter(self.columns)
 
@@ -113,6 +110,11 @@ class Frame(Mapping[str, Array]):
     def names(self) -> list[str]:
         """The names of the columns."""
         return list(self.columns)
+
+    keys = __iter__
+
+    def items(self) -> Iterator[tuple[str, Array]]:
+        return ((name, self[name]) for name in self.columns)
 
     def flat(self) -> dict[str, Column]:
         """The columns with those of lists taken apart: ``position.kLeftElbow``, or ``position[3]`` without labels."""
