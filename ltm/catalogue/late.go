@@ -26,8 +26,7 @@ func (l *Late) Add(entity engram.ID, last engram.Time) {
 
 // Late returns what some of the episodes hold that was recorded after the time of its core
 // segment, by core segment; of others it tells nothing. It counts no entity for which besides
-// is true. It costs some
-// microseconds for each entity in each of these episodes.
+// is true. It costs some microseconds for each entity in each of these episodes.
 func (c *Catalogue) Late(ctx context.Context, episodes []string, after map[engram.ID]engram.Time, besides func(engram.ID) bool) (found map[engram.ID]Late, err error) {
 	lowest := engram.MaxTime
 	for _, t := range after {
