@@ -51,7 +51,8 @@ func living(t testing.TB, ticks int) (srv *server.Server, rest func() string) {
 	return srv, live(t, srv, ticks)
 }
 
-// live has a simulated robot live in a server for so many ticks, up to now, and on until the test ends or it shall rest.
+// live has a simulated robot live in a server for so many ticks, up to now, and on until the test ends or it shall rest:
+// the answer is the time of its end.
 func live(t testing.TB, srv *server.Server, ticks int) (rest func() string) {
 	t.Helper()
 	robot, err := sim.New(sim.Config{Start: engram.Now().Add(-sim.Period * time.Duration(ticks))})
@@ -75,7 +76,7 @@ func live(t testing.TB, srv *server.Server, ticks int) (rest func() string) {
 		if _, err := robot.RunTicks(t.Context(), srv, 0, whole); err != nil {
 			t.Error(err)
 		}
-		return "resting"
+		return end.String()
 	}
 }
 
