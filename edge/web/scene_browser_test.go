@@ -105,11 +105,12 @@ func TestSceneLive(t *testing.T) {
 // One plots more members at once than the server tells of at once.
 func TestPlotMany(t *testing.T) {
 	srv := robot(t)
+	begin := engram.Now().Add(-10 * time.Second)
 	for i := range 10 {
-		putMessage(t, srv, "Vision/LaserScan/arm/laser", engram.Now().Add(time.Duration(i-10)*time.Second), &foxglovepb.LaserScan{FrameId: "map", Ranges: make([]float64, 100)})
+		putMessage(t, srv, "Vision/LaserScan/arm/laser", begin.Add(time.Duration(i)*time.Second), &foxglovepb.LaserScan{FrameId: "map", Ranges: make([]float64, 100)})
 	}
 	url, _ := serve(t, srv, serving.AnyPort)
-	browser(t, "plot-many.mjs", url, nil)
+	browser(t, "plot-many.mjs", url, map[string]func() string{"time": func() string { return begin.Add(5 * time.Second).String() }})
 }
 
 // many states boxes, on the map.
