@@ -11,7 +11,7 @@ import (
 // Late is what episodes hold of a core segment that was recorded after a time.
 type Late struct {
 	Entities int         // of which there is some
-	Example  engram.ID   // one of them
+	Example  engram.ID   // the first of them by its name
 	Last     engram.Time // the time of the last of it
 }
 
@@ -19,6 +19,9 @@ type Late struct {
 func (l *Late) Add(entity engram.ID, last engram.Time) {
 	if l.Entities == 0 {
 		l.Example, l.Last = entity, last
+	}
+	if entity.Compare(l.Example) < 0 {
+		l.Example = entity
 	}
 	l.Entities++
 	l.Last = max(l.Last, last)
