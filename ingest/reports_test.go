@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ingest/recording"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -202,5 +203,16 @@ func TestJSONWords(t *testing.T) {
 		if err != nil || fmt.Sprint(v) != want {
 			t.Errorf("%s is %v, %v, want %s", text, v, err, want)
 		}
+	}
+}
+
+// The summary of losses names each reason, and not only the first.
+func TestLossReasons(t *testing.T) {
+	r := Report{File: "x.mcap"}
+	for _, name := range []string{"brotli", "xz", "brotli", "snappy", "lzma"} {
+		r.Loss = append(r.Loss, recording.Loss{Messages: 1, Reason: name})
+	}
+	if got, want := r.LossSummary(), "x.mcap: 5 messages: brotli; xz; snappy; and 1 more"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
