@@ -208,6 +208,12 @@ func (im *importer) message(ctx context.Context, m *recording.Message) error {
 	ch := im.router.channel(m.Channel)
 	ch.report.Messages++
 	rt, outs, err := im.outputs(ch, m.Data)
+	if err != nil && ch.keepsBytes() {
+		why := err
+		if rt, outs, err = im.router.unread(ch, m.Data); err == nil {
+			im.out.note(ch.report, engram.Errorf(engram.CodeOf(why), "", "kept as bytes: %w", why))
+		}
+	}
 	if err != nil {
 		if code := engram.CodeOf(err); code == engram.Unavailable || code == engram.Canceled {
 			return err

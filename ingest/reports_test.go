@@ -189,6 +189,8 @@ func TestIntegersComeBack(t *testing.T) {
 func TestJSONWords(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"NaN": NaN, "a": "-Infinity \" NaN", "b": [Infinity,-Infinity,-1]}`: `map[NaN:NaN a:-Infinity " NaN b:[+Inf -Inf -1]]`,
+		"\ufeff{\"a\": 1}": "map[a:1]", "\ufeff[NaN]": "[NaN]", `[inf, -inf, nan, -nan, Inf, -Inf, infinity, null]`: "[+Inf -Inf NaN NaN +Inf -Inf +Inf <nil>]",
+		`{"a": nul}`: "", `{"a": information}`: "", `"Inf: \"nan"`: `Inf: "nan`,
 		`NaN`: "NaN", `[1e400, 18446744073709551617, 0.1]`: "[+Inf 18446744073709551617 0.1]",
 		`{"a": NaNa}`: "", `{"a": Infinit}`: "", `{"a": --Infinity}`: "", `{"a": NaN`: "", `NaN NaN`: "",
 	} {
