@@ -105,6 +105,10 @@ type TopicReport struct {
 	// Noted is what the memory said of updates that it stored, such as that they were left
 	// out of the poses, the most frequent first.
 	Noted []Reason
+	// Chosen says by what a rule chose the target where that could be otherwise, such as the topic's
+	// name, and Otherwise is the core segment that messages of this type go to else, as [Mapping.Send]
+	// takes it; "" if all of the type go there.
+	Chosen, Otherwise string
 	// Notes say what is not as the mapping has it, such as messages that went to
 	// GeneralPurpose because they do not fit their segment.
 	Notes []string

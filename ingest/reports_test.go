@@ -109,7 +109,7 @@ func TestOddTopics(t *testing.T) {
 	s := newServer(t)
 	r := mustImport(t, s, testkit.Shared(t, "reports", "odd_topics.mcap"), Options{Source: "x"})
 	for _, topic := range r.Topics {
-		got := snapshots(t, s, "Speech", "Text", "x", cmpName(topic.Topic))
+		got := snapshots(t, s, "GeneralPurpose", "std_msgs/msg/String", "x", cmpName(topic.Topic))
 		if topic.Topic == "" {
 			if topic.Refused != 2 || len(topic.Reasons) != 1 || !strings.Contains(topic.Reasons[0].Text, "a name is empty") {
 				t.Errorf("the empty topic: %+v", topic)

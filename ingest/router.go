@@ -266,6 +266,9 @@ func (r *router) finishRoute(ch *channel, rt *route, fields []string) error {
 			return err
 		}
 	}
+	if rt.rule.Note != "" {
+		ch.report.Chosen, ch.report.Otherwise = rt.rule.Note, r.mapping.otherwise(rt.rule, ch.c.Type)
+	}
 	rt.entities = map[string]engram.ID{}
 	rt.edge = rt.core == transforms && len(fields) > 0
 	rt.built = true
