@@ -115,3 +115,14 @@ func TestCheckStatic(t *testing.T) {
 		t.Errorf("%s is said to be static", dynamic)
 	}
 }
+
+// It finds one that is not stripped, such as this test.
+func TestCheckStripped(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkStatic(own); err == nil || !strings.Contains(err.Error(), "not stripped") {
+		t.Errorf("%s: %v", own, err)
+	}
+}
