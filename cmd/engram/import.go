@@ -391,7 +391,7 @@ func toReportJSON(r *ingest.Report) reportJSON {
 
 // howChosen says by what a topic's target was chosen, and how to have it otherwise.
 func howChosen(t *ingest.TopicReport) string {
-	if t.Otherwise == "" {
+	if t.Otherwise == "" || strings.ContainsAny(t.Topic, "*?'\n") { // --to takes globs
 		return t.Chosen
 	}
 	return fmt.Sprintf("%s; else --to '%s=%s'", t.Chosen, t.Topic, t.Otherwise)

@@ -270,6 +270,24 @@ func TestNamesOfCompressions(t *testing.T) {
 		}
 		r.Close()
 	}
+	for _, kind := range []string{"bz2", "lz4"} {
+		bag := bytes.ReplaceAll(readFile(t, "bag_edge_cases/example-"+kind+".bag"), []byte("compression="+kind), []byte("compression=xyz"))
+		if g := readAll(t, writeTemp(t, "x.bag", bag)); g.messages != 8647 || len(g.loss) > 0 {
+			t.Errorf("a bag of %s by another name: %d messages, loss %v", kind, g.messages, g.loss)
+		}
+		for at := 0; ; { // and by another content
+			i := bytes.Index(bag[at:], []byte(map[string]string{"bz2": "BZh9", "lz4": "\x04\x22\x4d\x18"}[kind]))
+			if i < 0 {
+				break
+			}
+			at += i
+			bag[at] = 0xff
+		}
+		g := readAll(t, writeTemp(t, "x.bag", bag))
+		if g.messages > 0 || len(g.loss) == 0 || !strings.Contains(g.loss[0].Reason, `its compression "xyz" is not known`) || g.loss[0].Messages == 0 || len(g.loss[0].Topics) == 0 || !g.loss[0].HasSpan {
+			t.Errorf("a bag of an unknown compression: %d messages, loss %v", g.messages, g.loss)
+		}
+	}
 	if data, loss := words(t, writeTemp(t, "x.mcap", named(t, "bad\x00name", other, true))); len(data) > 0 || len(loss) == 0 || !strings.Contains(loss[0].Reason, "damaged") {
 		t.Errorf("a damaged name: %q, loss %v", data, loss)
 	}
