@@ -294,7 +294,10 @@ func TestJSONAndOpaqueChannels(t *testing.T) {
 			continue
 		}
 		kept := value(t, snapshots(t, s, "GeneralPurpose", want, "test", name)[0])
-		if kept["encoding"] != tr.Encoding || kept["type"] != tr.Type || kept["data"] == nil {
+		if kept["encoding"] != tr.Encoding || kept["type"] != tr.Type || kept["data"] == nil || (kept["schema"] == nil) != (name == "/bytes") {
+			t.Errorf("%s: %v", name, kept)
+		}
+		if name == "/broken" && string(kept["schema"].(*idf.NDArray).Data) != "Nowhere x" {
 			t.Errorf("%s: %v", name, kept)
 		}
 	}
@@ -360,6 +363,9 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 	r.write("/proto", "google.protobuf.StringValue", "protobuf", "protobuf", set, []byte{0x0a, 5, 'x'})
 	r.write("/proto", "google.protobuf.StringValue", "protobuf", "protobuf", set, []byte{0x0a, 1, 'x'})
 	r.write("/image", "foxglove.CompressedImage", "json", "jsonschema", []byte(`{}`), []byte(`{"data": 7}`))
+	for range 2 {
+		r.write("/idl", "my_msgs/msg/Odd", "cdr", "ros2idl", []byte("module my_msgs {}"), cdr(uint32(1)))
+	}
 	r.write("/lines", "", "json", "", nil, []byte("{\"a\":1}\n{\"a\":2}\n"))
 	path := r.file()
 	s := newServer(t)
@@ -388,6 +394,9 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 				t.Errorf("%s: %v at %v", tt.topic, v, snap.Time)
 			}
 		}
+	}
+	if idl := snapshots(t, s, "GeneralPurpose", "my_msgs/msg/Odd", "test", "/idl"); len(idl) != 2 || value(t, idl[0])["schema"] == nil || value(t, idl[1])["schema"] != nil {
+		t.Errorf("the definition is not with the first of %d messages alone", len(idl))
 	}
 	if again := mustImport(t, s, path, Options{}); again.Stored != rep.Stored || again.Superseded != rep.Stored {
 		t.Errorf("imported again: %+v", again)
