@@ -54,7 +54,7 @@ func SourceName(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	base := filepath.Base(path)
+	base := recording.Unpacked(filepath.Base(path))
 	if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {
 		return name
 	}

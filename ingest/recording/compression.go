@@ -5,6 +5,7 @@ import (
 	"compress/bzip2"
 	"compress/gzip"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,31 @@ func compressionOf(data []byte) string {
 		}
 	}
 	return ""
+}
+
+// packedBy returns the name of a compression or an archive that data begin with and that is not
+// read; "" if there is none.
+func packedBy(data []byte) string {
+	for name, magic := range map[string]string{"xz": "\xfd7zXZ\x00", "7z": "7z\xbc\xaf\x27\x1c", "zip": "PK\x03\x04", "lzip": "LZIP"} {
+		if len(data) >= len(magic) && string(data[:len(magic)]) == magic {
+			return name
+		}
+	}
+	return ""
+}
+
+// extensions are how the names of compressed files end.
+var extensions = []string{".zstd", ".zst", ".lz4", ".bz2", ".gz"}
+
+// Unpacked returns the name that a file had before it was compressed as a whole; its own, if the
+// name does not say so.
+func Unpacked(name string) string {
+	for _, ext := range extensions {
+		if plain, ok := strings.CutSuffix(name, ext); ok && filepath.Ext(plain) != "" {
+			return plain
+		}
+	}
+	return name
 }
 
 // isPlain reports whether that name of a compression says that there is none.

@@ -113,7 +113,7 @@ func openFolder(path string) (Reader, error) {
 // of a file that was compressed or decompressed since.
 func present(path string) string {
 	paths := []string{path}
-	for _, suffix := range []string{".zstd", ".zst", ".lz4", ".bz2", ".gz"} {
+	for _, suffix := range extensions {
 		paths = append(paths, path+suffix)
 		if plain, ok := strings.CutSuffix(path, suffix); ok {
 			paths = append(paths, plain)

@@ -124,6 +124,8 @@ func openFormat(path string, f *os.File) (Reader, error) {
 		return openSQLite(path, info.Size())
 	case compressionOf(head) != "":
 		return openCompressed(path, f, compressionOf(head))
+	case packedBy(head) != "":
+		return nil, engram.Errorf(engram.Unsupported, path, "is packed by %s, which is not read; unpack it first", packedBy(head))
 	case bytes.HasPrefix(head, []byte("#ROSBAG V")):
 		return nil, engram.Errorf(engram.Unsupported, path, "is a bag of version %q; migrate it with `rosbag reindex` or `rosbag fix`", bytes.TrimSpace(head[9:]))
 	case bytes.HasPrefix(mcapMagic, head), bytes.HasPrefix(bagMagic, head), bytes.HasPrefix(sqliteMagic, head):
