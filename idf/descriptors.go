@@ -1,7 +1,14 @@
 package idf
 
 import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -36,14 +43,15 @@ func DescriptorSet(types ...*Type) ([]byte, error) {
 }
 
 // completeSet adds the files to an encoded set that it imports and does not bring, and
-// that every [Registry] knows, and puts each file after its imports. One that is so, is
-// malformed, or is or would be larger than a set may be is returned as it is.
+// that every [Registry] knows, and puts each file after its imports. Of files of one path that
+// say the same the first stays. A set that is so, is malformed, holds different files of one path, or is or would be larger than a set may be is returned as it is.
 func completeSet(set []byte) []byte {
 	if len(set) > MaxDescriptors {
 		return set
 	}
 	type part struct {
 		field   []byte
+		file    []byte
 		imports []string
 	}
 	var paths []string
@@ -54,9 +62,11 @@ func completeSet(set []byte) []byte {
 		if len(paths) > most {
 			return
 		}
-		_, had := parts[path]
-		twice = twice || had
-		p := part{field: field}
+		if had, ok := parts[path]; ok {
+			twice = twice || !sameFile(set, had.file, file)
+			return
+		}
+		p := part{field: field, file: file}
 		for rest := file; ; {
 			content, after, found, err := nextRecord(rest, 3) // FileDescriptorProto.dependency
 			if err != nil || !found {
@@ -67,7 +77,7 @@ func completeSet(set []byte) []byte {
 		}
 		paths, parts[path] = append(paths, path), p
 	})
-	if !whole || twice || len(paths) > most { // equal files are read as one, and others refused
+	if !whole || twice || len(paths) > most {
 		return set
 	}
 	var out []byte
@@ -98,6 +108,65 @@ func completeSet(set []byte) []byte {
 		return set
 	}
 	return out
+}
+
+// sameFile reports whether two encoded files of a set say the same of the data: in whatever order
+// their parts stand, and whatever they have for people and for generated code.
+func sameFile(set, a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if limitEncoded(set) != nil { // which bounds what the files take in memory
+		return false
+	}
+	var plain [2][]byte
+	for i, raw := range [2][]byte{a, b} {
+		f := &descriptorpb.FileDescriptorProto{}
+		if (proto.UnmarshalOptions{RecursionLimit: 100}).Unmarshal(raw, f) != nil {
+			return false
+		}
+		f.SourceCodeInfo, f.Service, f.PublicDependency, f.WeakDependency, f.OptionDependency = nil, nil, nil, nil, nil
+		if features := f.GetOptions().GetFeatures(); features != nil { // of an edition: they tell how members are encoded
+			f.Options = &descriptorpb.FileOptions{Features: features}
+		} else {
+			f.Options = nil
+		}
+		if f.GetSyntax() == "proto2" {
+			f.Syntax = nil
+		}
+		f.ProtoReflect().SetUnknown(nil)
+		slices.Sort(f.Dependency)
+		sortMembers(f.Extension)
+		sortMessages(f.MessageType)
+		slices.SortFunc(f.EnumType, func(a, b *descriptorpb.EnumDescriptorProto) int { return strings.Compare(a.GetName(), b.GetName()) })
+		var err error
+		if plain[i], err = (proto.MarshalOptions{Deterministic: true}).Marshal(f); err != nil {
+			return false
+		}
+	}
+	return bytes.Equal(plain[0], plain[1])
+}
+
+// sortMessages puts messages and all that is in them into an order of their own, and gives their
+// members the names that these have in JSON anyway.
+func sortMessages(ms []*descriptorpb.DescriptorProto) {
+	for _, m := range ms {
+		sortMembers(m.Field)
+		sortMembers(m.Extension)
+		sortMessages(m.NestedType)
+		slices.SortFunc(m.EnumType, func(a, b *descriptorpb.EnumDescriptorProto) int { return strings.Compare(a.GetName(), b.GetName()) })
+		m.ReservedName, m.ReservedRange = nil, nil
+	}
+	slices.SortFunc(ms, func(a, b *descriptorpb.DescriptorProto) int { return strings.Compare(a.GetName(), b.GetName()) })
+}
+
+func sortMembers(fs []*descriptorpb.FieldDescriptorProto) {
+	for _, f := range fs {
+		if f.GetJsonName() == "" {
+			f.JsonName = proto.String(jsonName(f.GetName()))
+		}
+	}
+	slices.SortFunc(fs, func(a, b *descriptorpb.FieldDescriptorProto) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) })
 }
 
 // eachFile calls f with every file of an encoded set: its path, the whole field, and the

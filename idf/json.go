@@ -29,7 +29,7 @@ func (t *Type) JSON(b []byte, o JSONOptions) ([]byte, error) {
 // FromJSON returns the wire form of a payload written as JSON: what [Type.JSON]
 // writes, and with it numbers as strings, integers with a fraction of zero, times
 // as the text of IDs or nanoseconds, members by their protobuf JSON name, arrays as nested
-// lists of numbers. A null leaves a member unset. The error names the member and
+// lists of numbers, NaN and infinities without quotes, a byte order mark. A null leaves a member unset. The error names the member and
 // what was expected there: TypeMismatch for a value of the wrong kind or a member
 // that the type does not have, OutOfRange for a number that does not fit, Invalid
 // for what is not JSON or cannot be.

@@ -17,14 +17,15 @@ type jsonNumber string
 const maxJSONNesting = 2*maxDepth + maxArrayDims
 
 // parseJSON reads a JSON text (RFC 8259) into nil, bool, jsonNumber, string, []any
-// and map[string]any. Keys that stand twice in an object are refused.
+// and map[string]any. Keys that stand twice in an object are refused. A byte order mark before
+// the text, and NaN, Infinity and -Infinity, are read as Python writes them.
 func parseJSON(text string) (any, error) {
-	p := jsonParser{text: text}
+	p := jsonParser{text: strings.TrimPrefix(text, "\ufeff")}
 	v, err := p.value(1)
 	if err != nil {
 		return nil, err
 	}
-	if p.space(); p.at < len(text) {
+	if p.space(); p.at < len(p.text) {
 		return nil, p.fail("something follows the value")
 	}
 	return v, nil
@@ -87,6 +88,11 @@ func (p *jsonParser) value(depth int) (any, error) {
 		}
 	}
 	n := scanNumber(p.text[p.at:])
+	for _, word := range [...]string{"NaN", "Infinity", "-Infinity"} {
+		if strings.HasPrefix(p.text[p.at:], word) {
+			n = len(word)
+		}
+	}
 	if n == 0 {
 		return nil, p.fail("a value must stand here")
 	}

@@ -87,6 +87,8 @@ func TestFromJSONIsGenerous(t *testing.T) {
 		{`{"any":[1,1.0,1e2,12345678901234567890,-0,"x",{"$dict":{"$time":"x"}}]}`, `{"any":[1,1.0,100.0,{"$uint64":"12345678901234567890"},-0.0,"x",{"$dict":{"$time":"x"}}]}`},
 		{`{"name":"\u00e9\ud83e\udd16\/"}`, `{"name":"é🤖/"}`},
 		{`{"points":[]}`, `{}`},
+		{"\ufeff" + `{"ratio":NaN,"joints":[Infinity,-Infinity, NaN]}`, `{"ratio":"NaN","joints":["Infinity","-Infinity","NaN"]}`},
+		{`{"any":[NaN,{"a":-Infinity},"NaN"]}`, `{"any":[{"$double":"NaN"},{"a":{"$double":"-Infinity"}},"NaN"]}`},
 	} {
 		b, err := ty.FromJSON([]byte(c.from))
 		if err != nil {
@@ -147,10 +149,10 @@ func TestFromJSONErrors(t *testing.T) {
 }
 
 // TestParseJSONAgainstGo: what we take for JSON is what Go's own parser does, but for
-// keys that stand twice and halves of surrogate pairs.
+// keys that stand twice, halves of surrogate pairs, and words for numbers that JSON does not have.
 func TestParseJSONAgainstGo(t *testing.T) {
 	for _, s := range []string{
-		`null`, ` [1, -0.5e+3, true, false, {"a":[]}] `, `"\b\f\n\r\t\"\\\/"`, `-`, `1.`, `.5`, `1e`, `tru`, `nul`, `"`, `{"a"}`, `{,}`, `[,]`, `[1,]`, "\u00a0", `0x1`, `NaN`,
+		`null`, ` [1, -0.5e+3, true, false, {"a":[]}] `, `"\b\f\n\r\t\"\\\/"`, `-`, `1.`, `.5`, `1e`, `tru`, `nul`, `"`, `{"a"}`, `{,}`, `[,]`, `[1,]`, "\u00a0", `0x1`, `NaNa`, `nan`, `[Infinit]`, `--Infinity`, "1\ufeff",
 	} {
 		if _, err := parseJSON(s); (err == nil) != json.Valid([]byte(s)) {
 			t.Errorf("%s: %v", s, err)

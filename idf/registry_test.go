@@ -200,12 +200,63 @@ func TestParseTypeOwnCopies(t *testing.T) {
 	}
 }
 
-// A file that stands twice in a set, byte for byte the same, is one.
+// Files that stand twice in a set and say the same are one: in whatever order, and whatever they have for
+// people and for generated code. Where they differ, nothing tells which one counts.
 func TestParseTypeOfAFileTwice(t *testing.T) {
-	file := &descriptorpb.FileDescriptorProto{Name: proto.String("a.proto"), Package: proto.String("acme"), MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Thing")}}}
-	ty, err := ParseType(engram.TypeDef{Name: "acme.Thing", Descriptors: fileSet(t, file, file)})
-	if err != nil || ty.Name() != "acme.Thing" {
-		t.Errorf("%v, %v", ty, err)
+	member := func(name string, number int32, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.FieldDescriptorProto {
+		return &descriptorpb.FieldDescriptorProto{Name: proto.String(name), Number: proto.Int32(number), Type: kind.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
+	}
+	file := &descriptorpb.FileDescriptorProto{
+		Name: proto.String("a.proto"), Package: proto.String("acme"), Dependency: []string{"google/protobuf/duration.proto", "google/protobuf/timestamp.proto"},
+		MessageType: []*descriptorpb.DescriptorProto{
+			{Name: proto.String("Thing"), Field: []*descriptorpb.FieldDescriptorProto{
+				member("first_part", 1, descriptorpb.FieldDescriptorProto_TYPE_INT32), member("b", 2, descriptorpb.FieldDescriptorProto_TYPE_STRING)}},
+			{Name: proto.String("Other")},
+		},
+	}
+	for name, change := range map[string]func(f *descriptorpb.FileDescriptorProto){
+		"nothing": func(*descriptorpb.FileDescriptorProto) {},
+		"the order": func(f *descriptorpb.FileDescriptorProto) {
+			slices.Reverse(f.Dependency)
+			slices.Reverse(f.MessageType)
+			slices.Reverse(f.MessageType[1].Field)
+		},
+		"comments": func(f *descriptorpb.FileDescriptorProto) {
+			f.SourceCodeInfo = &descriptorpb.SourceCodeInfo{Location: []*descriptorpb.SourceCodeInfo_Location{{Span: []int32{1, 1, 1}, LeadingComments: proto.String("a thing")}}}
+		},
+		"what a compiler adds": func(f *descriptorpb.FileDescriptorProto) {
+			f.Syntax = proto.String("proto2")
+			f.Options = &descriptorpb.FileOptions{GoPackage: proto.String("acme/thing")}
+			f.MessageType[0].Field[0].JsonName = proto.String("firstPart")
+		},
+	} {
+		again := proto.CloneOf(file)
+		change(again)
+		for _, set := range [][]byte{fileSet(t, file, again), fileSet(t, again, file, again)} {
+			ty, err := ParseType(engram.TypeDef{Name: "acme.Thing", Descriptors: set})
+			if err != nil || ty.Name() != "acme.Thing" {
+				t.Errorf("%s: %v, %v", name, ty, err)
+				continue
+			}
+			if paths := readAlone(t, ty.Def().Descriptors); len(paths) != 3 {
+				t.Errorf("%s: the files are %q", name, paths)
+			}
+		}
+	}
+	for name, change := range map[string]func(f *descriptorpb.FileDescriptorProto){
+		"a number": func(f *descriptorpb.FileDescriptorProto) { f.MessageType[0].Field[1].Number = proto.Int32(3) },
+		"a type": func(f *descriptorpb.FileDescriptorProto) {
+			f.MessageType[0].Field[1].Type = descriptorpb.FieldDescriptorProto_TYPE_BYTES.Enum()
+		},
+		"a package": func(f *descriptorpb.FileDescriptorProto) { f.Package = proto.String("lab") },
+		"proto3":    func(f *descriptorpb.FileDescriptorProto) { f.Syntax = proto.String("proto3") },
+	} {
+		again := proto.CloneOf(file)
+		change(again)
+		_, err := ParseType(engram.TypeDef{Name: "acme.Thing", Descriptors: fileSet(t, file, again)})
+		if !errors.Is(err, engram.Invalid) || !strings.Contains(err.Error(), `the file "a.proto" appears multiple times, with different content`) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func linkFiles(protos []*descriptorpb.FileDescriptorProto, known []protoreflect.
 	}
 	for _, f := range protos {
 		if l.protos[f.GetName()] != nil {
-			return nil, fmt.Errorf("the file %.100q appears multiple times", f.GetName())
+			return nil, fmt.Errorf("the file %.100q appears multiple times, with different content", f.GetName())
 		}
 		l.protos[f.GetName()] = f
 	}

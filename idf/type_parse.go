@@ -44,11 +44,10 @@ func ParseType(def engram.TypeDef) (*Type, error) {
 const setFile = 1
 
 // parseFiles makes descriptors from an encoded FileDescriptorSet. Files that are
-// the known ones, or stand in the set before, byte by byte, are not made again.
+// the known ones are not made again.
 func parseFiles(b []byte) (*protoregistry.Files, error) {
 	var protos []*descriptorpb.FileDescriptorProto
 	var known []protoreflect.FileDescriptor
-	seen := map[string]bool{}
 	for len(b) > 0 {
 		num, wire, n := protowire.ConsumeField(b)
 		if n < 0 {
@@ -61,10 +60,6 @@ func parseFiles(b []byte) (*protoregistry.Files, error) {
 		}
 		_, _, tag := protowire.ConsumeTag(field)
 		raw, _ := protowire.ConsumeBytes(field[tag:])
-		if seen[string(raw)] {
-			continue
-		}
-		seen[string(raw)] = true
 		if f, ok := knownEncoded().files[string(raw)]; ok {
 			known = append(known, f)
 			continue

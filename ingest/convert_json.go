@@ -72,6 +72,7 @@ func parseJSON(data []byte) (any, error) {
 	if len(data) > maxJSON {
 		return nil, engram.Errorf(engram.Exhausted, "", "a JSON message of %d bytes; at most %d are read", len(data), maxJSON)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	v, err := decodeJSON(data)
 	if err == nil {
 		return v, nil
@@ -103,12 +104,16 @@ type word struct {
 	value        float64
 }
 
-// words are what Python and others write for numbers that JSON does not have, and what stands
-// for them while JSON is read. A word that another one begins with stands behind it.
+// words are what Python (NaN, Infinity), C (nan, inf) and others write for numbers that JSON does not
+// have, and what stands for them while JSON is read. A word that another one begins with stands
+// behind it; of those with one value the first is that of IDF.
 var words = []word{
-	{"-Infinity", "-1e999999999", math.Inf(-1)},
-	{"Infinity", "1e999999999", math.Inf(1)},
-	{"NaN", "-0e999999999", math.NaN()},
+	{"-Infinity", "-1e999999999", math.Inf(-1)}, {"-infinity", "-1e999999999", math.Inf(-1)},
+	{"-Inf", "-1e999999999", math.Inf(-1)}, {"-inf", "-1e999999999", math.Inf(-1)},
+	{"Infinity", "1e999999999", math.Inf(1)}, {"infinity", "1e999999999", math.Inf(1)},
+	{"Inf", "1e999999999", math.Inf(1)}, {"inf", "1e999999999", math.Inf(1)},
+	{"NaN", "-0e999999999", math.NaN()}, {"nan", "-0e999999999", math.NaN()},
+	{"-NaN", "-0e999999999", math.NaN()}, {"-nan", "-0e999999999", math.NaN()},
 }
 
 // withoutWords writes numbers for the words in JSON; ok is false if there are none.
@@ -123,7 +128,7 @@ func withoutWords(data []byte) (plain []byte, ok bool) {
 			c = data[i]
 		case c == '"':
 			inString = !inString
-		case !inString && (c == '-' || c == 'I' || c == 'N'):
+		case !inString && (c == '-' || c|' ' == 'i' || c|' ' == 'n'):
 			j := slices.IndexFunc(words, func(w word) bool { return bytes.HasPrefix(data[i:], []byte(w.text)) })
 			if j >= 0 {
 				plain, ok = append(plain, words[j].number...), true

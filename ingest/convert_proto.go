@@ -217,6 +217,9 @@ func (c *protoConverter) one(b []byte) error {
 			return err
 		}
 	default:
+		if err := c.target.Check(b); err != nil {
+			return err
+		}
 		o.bytes = slices.Concat(b, c.suffix)
 		o.owned = true
 		c.outputs = append(c.outputs, o)

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/gen/foxglove"
@@ -269,10 +270,13 @@ func TestJSONAndOpaqueChannels(t *testing.T) {
 	s := newServer(t)
 	rep := mustImport(t, s, r.file(), Options{})
 	free := topic(t, rep, "/free")
-	if free.Stored != 1 || free.Refused != 1 || len(free.Reasons) != 1 || free.Reasons[0].Code != engram.Corrupt {
+	if free.Stored != 2 || free.Refused != 0 || len(free.Noted) != 1 || free.Noted[0].Code != engram.Corrupt || rep.Refused > 0 {
 		t.Errorf("/free: %+v", free)
 	}
 	snaps := snapshots(t, s, "GeneralPurpose", "json", "test", "/free")
+	if v := value(t, snaps[1]); string(v["data"].(*idf.NDArray).Data) != `{"a": ` || v["encoding"] != "json" {
+		t.Errorf("/free: %v", v)
+	}
 	if v := value(t, snaps[0]); v["a"] != int64(1) || fmt.Sprint(v["b"]) != "[1.5 x <nil> true]" || snaps[0].Time != 9*1e9+8 {
 		t.Errorf("/free: %v at %v", v, snaps[0].Time)
 	}
@@ -290,7 +294,10 @@ func TestJSONAndOpaqueChannels(t *testing.T) {
 			continue
 		}
 		kept := value(t, snapshots(t, s, "GeneralPurpose", want, "test", name)[0])
-		if kept["encoding"] != tr.Encoding || kept["type"] != tr.Type || kept["data"] == nil {
+		if kept["encoding"] != tr.Encoding || kept["type"] != tr.Type || kept["data"] == nil || (kept["schema"] == nil) != (name == "/bytes") {
+			t.Errorf("%s: %v", name, kept)
+		}
+		if name == "/broken" && string(kept["schema"].(*idf.NDArray).Data) != "Nowhere x" {
 			t.Errorf("%s: %v", name, kept)
 		}
 	}
@@ -340,16 +347,67 @@ func TestDefinitionsOfOneName(t *testing.T) {
 	}
 }
 
-func TestRefusedMessages(t *testing.T) {
+// Messages that cannot be read are kept as bytes, with the reason, beside those that can.
+func TestMessagesThatCannotBeRead(t *testing.T) {
 	r := newRecorder(t)
 	r.write("/s", "std_msgs/msg/String", "cdr", "ros2msg", []byte("string data"), cdr("good"))
 	for range 3 {
 		r.write("/s", "std_msgs/msg/String", "cdr", "ros2msg", []byte("string data"), []byte{0, 1, 0, 0, 200, 0, 0, 0, 'x'})
 	}
 	r.write("/s", "std_msgs/msg/String", "cdr", "ros2msg", []byte("string data"), []byte{0, 7, 0, 0, 1, 0, 0, 0, 0})
-	rep := mustImport(t, newServer(t), r.file(), Options{})
+	r.write("/joint_states", "sensor_msgs/msg/JointState", "cdr", "ros2msg", []byte("string[] name"), []byte{0, 3})
+	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(wrapperspb.File_google_protobuf_wrappers_proto)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write("/proto", "google.protobuf.StringValue", "protobuf", "protobuf", set, []byte{0x0a, 5, 'x'})
+	r.write("/proto", "google.protobuf.StringValue", "protobuf", "protobuf", set, []byte{0x0a, 1, 'x'})
+	r.write("/image", "foxglove.CompressedImage", "json", "jsonschema", []byte(`{}`), []byte(`{"data": 7}`))
+	for range 2 {
+		r.write("/idl", "my_msgs/msg/Odd", "cdr", "ros2idl", []byte("module my_msgs {}"), cdr(uint32(1)))
+	}
+	r.write("/lines", "", "json", "", nil, []byte("{\"a\":1}\n{\"a\":2}\n"))
+	path := r.file()
+	s := newServer(t)
+	rep := mustImport(t, s, path, Options{})
 	tr := topic(t, rep, "/s")
-	if tr.Messages != 5 || tr.Stored != 1 || tr.Refused != 4 || len(tr.Reasons) != 2 || tr.Reasons[0].Count != 3 || tr.Reasons[1].Code != engram.Unsupported || !rep.Lossy() {
+	if tr.Messages != 5 || tr.Stored != 5 || len(tr.Noted) != 2 || tr.Noted[0].Count != 3 || tr.Noted[1].Code != engram.Unsupported || rep.Lossy() {
+		t.Errorf("%+v", tr)
+	}
+	for _, tt := range []struct {
+		segment, topic string
+		data           []string
+	}{
+		{"std_msgs/msg/String_bytes", "/s", []string{"\x00\x01\x00\x00\xc8\x00\x00\x00x", "\x00\x01\x00\x00\xc8\x00\x00\x00x", "\x00\x01\x00\x00\xc8\x00\x00\x00x", "\x00\x07\x00\x00\x01\x00\x00\x00\x00"}},
+		{"sensor_msgs/msg/JointState_bytes", "/joint_states", []string{"\x00\x03"}},
+		{"google.protobuf.StringValue_bytes", "/proto", []string{"\x0a\x05x"}},
+		{"foxglove.CompressedImage_bytes", "/image", []string{`{"data": 7}`}},
+		{"json", "/lines", []string{"{\"a\":1}\n{\"a\":2}\n"}},
+	} {
+		snaps := snapshots(t, s, "GeneralPurpose", tt.segment, "test", tt.topic)
+		if len(snaps) != len(tt.data) {
+			t.Errorf("%s: %d snapshots", tt.topic, len(snaps))
+			continue
+		}
+		for i, snap := range snaps {
+			if v := value(t, snap); string(v["data"].(*idf.NDArray).Data) != tt.data[i] || v["encoding"] == "" || snap.Time != snap.Instances[0].Sent {
+				t.Errorf("%s: %v at %v", tt.topic, v, snap.Time)
+			}
+		}
+	}
+	if idl := snapshots(t, s, "GeneralPurpose", "my_msgs/msg/Odd", "test", "/idl"); len(idl) != 2 || value(t, idl[0])["schema"] == nil || value(t, idl[1])["schema"] != nil {
+		t.Errorf("the definition is not with the first of %d messages alone", len(idl))
+	}
+	if again := mustImport(t, s, path, Options{}); again.Stored != rep.Stored || again.Superseded != rep.Stored {
+		t.Errorf("imported again: %+v", again)
+	}
+	// Without a rule that keeps all there is no place for them.
+	m, err := ParseMapping("m", []byte("rules: [{type: std_msgs/String, to: Speech/Text, members: {data: text}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep = mustImport(t, newServer(t), path, Options{Mapping: m})
+	if tr := topic(t, rep, "/s"); tr.Stored != 1 || tr.Refused != 4 || len(tr.Reasons) != 2 || tr.Reasons[0].Count != 3 || tr.Reasons[1].Code != engram.Unsupported || !rep.Lossy() {
 		t.Errorf("%+v", tr)
 	}
 }

@@ -54,7 +54,7 @@ func SourceName(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	base := filepath.Base(path)
+	base := recording.Unpacked(filepath.Base(path))
 	if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {
 		return name
 	}
@@ -208,6 +208,12 @@ func (im *importer) message(ctx context.Context, m *recording.Message) error {
 	ch := im.router.channel(m.Channel)
 	ch.report.Messages++
 	rt, outs, err := im.outputs(ch, m.Data)
+	if err != nil && ch.keepsBytes() {
+		why := err
+		if rt, outs, err = im.router.unread(ch, m.Data); err == nil {
+			im.out.note(ch.report, engram.Errorf(engram.CodeOf(why), "", "kept as bytes: %w", why))
+		}
+	}
 	if err != nil {
 		if code := engram.CodeOf(err); code == engram.Unavailable || code == engram.Canceled {
 			return err

@@ -39,10 +39,10 @@ func TestEvictedAlready(t *testing.T) {
 		evicted, displaced uint64
 		refused            uint64
 	}{
-		{"within the bounds", record("/a", 1e18, 3), 0, 0, 0},
-		{"more than they hold", record("/b", 1e18, 10), 6, 0, 0},
-		{"later, in place of what was there", record("/a", 2e18, 2), 0, 1, 0},
-		{"earlier than what is there", record("/b", 5e17, 2), 0, 0, 2},
+		{"within the bounds", record("/said/a", 1e18, 3), 0, 0, 0},
+		{"more than they hold", record("/said/b", 1e18, 10), 6, 0, 0},
+		{"later, in place of what was there", record("/said/a", 2e18, 2), 0, 1, 0},
+		{"earlier than what is there", record("/said/b", 5e17, 2), 0, 0, 2},
 	} {
 		r := mustImport(t, s, tt.path, Options{Source: "x"})
 		if r.Refused != tt.refused || r.Evicted != tt.evicted || r.Displaced != tt.displaced || r.Lossy() != (tt.evicted+tt.refused > 0) {

@@ -53,6 +53,9 @@ type Rule struct {
 	Members map[string]Target `yaml:"members"`
 	// Set gives members a value that the messages do not have.
 	Set map[string]any `yaml:"set"`
+	// Note says by what the rule chooses where that could be otherwise; it is told with each topic
+	// that the rule takes, as [TopicReport.Chosen].
+	Note string `yaml:"note"`
 }
 
 // Target is where a field goes.
@@ -133,6 +136,39 @@ func parseRules(name string, b []byte) (*Mapping, error) {
 // conversions are the text conversions by name.
 var conversions = map[string]func([]byte) []byte{"image_format": imageFormat}
 
+// Send returns a mapping like m that sends a topic, a glob, to a core segment, "Memory/Segment", before all
+// else: as the rules of m send messages of the same types there whose topics are named otherwise, or
+// by the names of their members. With {type} messages keep their type. The error is Invalid.
+func (m *Mapping) Send(topic, to string) (*Mapping, error) {
+	out := &Mapping{Default: m.Default}
+	for _, r := range m.Rules {
+		if r.To != to || r.keepsType() {
+			continue
+		}
+		if len(r.Topic) == 0 || r.Note != "" { // else the topics are part of how messages are sent there
+			r.Topic, r.Note = Texts{topic}, ""
+		}
+		out.Rules = append(out.Rules, r)
+	}
+	rest := Rule{Topic: Texts{topic}, To: to}
+	if err := rest.check(); err != nil {
+		return nil, err
+	}
+	out.Rules = append(append(out.Rules, rest), m.Rules...)
+	return out, nil
+}
+
+// otherwise returns where messages go of the same type that the rule does not take because of their topic's
+// name, or that it takes for that reason; "" if they go nowhere else.
+func (m *Mapping) otherwise(rule *Rule, typ string) string {
+	for i := range m.Rules {
+		if r := &m.Rules[i]; r.To != rule.To && !r.Skip && r.fitsType(typ) {
+			return r.To
+		}
+	}
+	return ""
+}
+
 func (r *Rule) check() error {
 	bad := func(format string, args ...any) error { return engram.Errorf(engram.Invalid, "", format, args...) }
 	if r.Skip {
@@ -179,8 +215,12 @@ func (r *Rule) entity() string {
 
 // fits reports whether the rule is for messages of that type and topic.
 func (r *Rule) fits(typ, topic string) bool {
-	return (len(r.Type) == 0 || anyGlob(r.Type, typ) || anyGlob(r.Type, shortType(typ))) &&
-		(len(r.Topic) == 0 || anyGlob(r.Topic, topic))
+	// A topic without a slash before it is the same one.
+	return r.fitsType(typ) && (len(r.Topic) == 0 || anyGlob(r.Topic, topic) || anyGlob(r.Topic, "/"+topic))
+}
+
+func (r *Rule) fitsType(typ string) bool {
+	return len(r.Type) == 0 || anyGlob(r.Type, typ) || anyGlob(r.Type, shortType(typ))
 }
 
 // shortType returns a ROS 2 type name as ROS 1 has it, without the middle "msg".

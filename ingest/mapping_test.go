@@ -218,6 +218,7 @@ func TestPipelineBreaks(t *testing.T) {
 func TestSourceName(t *testing.T) {
 	for path, want := range map[string]string{
 		"a/run.mcap": "run", "a/run": "run", "a/run/metadata.yaml": "run", "run.tar.bag": "run.tar", "a/.bag": ".bag", "a/split/": "split",
+		"run.mcap.zst": "run", "run_0.db3.zstd": "run_0", "run.bag.gz": "run", "run.gz": "run", "a/.bag.gz": ".bag",
 	} {
 		if got := SourceName(path); got != want {
 			t.Errorf("SourceName(%q) = %q, want %q", path, got, want)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -49,14 +50,21 @@ type Report struct {
 // could not be read, updates were refused, or they are evicted already.
 func (r *Report) Lossy() bool { return len(r.Loss) > 0 || r.Refused > 0 || r.Evicted > 0 }
 
+// maxLossReasons is how many reasons [Report.LossSummary] has.
+const maxLossReasons = 3
+
 // LossSummary returns one line that names what could not be read: bytes, messages,
-// span and topics; "" if nothing was lost.
+// span, topics and why; "" if nothing was lost.
 func (r *Report) LossSummary() string {
 	if len(r.Loss) == 0 {
 		return ""
 	}
-	sum := recording.Loss{File: r.File, Offset: r.Loss[0].Offset, Reason: r.Loss[0].Reason}
+	sum := recording.Loss{File: r.File, Offset: r.Loss[0].Offset}
+	var reasons []string
 	for _, l := range r.Loss {
+		if !slices.Contains(reasons, l.Reason) {
+			reasons = append(reasons, l.Reason)
+		}
 		sum.Bytes += l.Bytes
 		sum.Messages += l.Messages
 		sum.Topics = append(sum.Topics, l.Topics...)
@@ -69,6 +77,10 @@ func (r *Report) LossSummary() string {
 			sum.Span.Start, sum.Span.End = min(sum.Span.Start, l.Span.Start), max(sum.Span.End, l.Span.End)
 		}
 	}
+	if n := len(reasons) - maxLossReasons; n > 0 {
+		reasons = append(reasons[:maxLossReasons:maxLossReasons], fmt.Sprintf("and %d more", n))
+	}
+	sum.Reason = strings.Join(reasons, "; ")
 	slices.Sort(sum.Topics)
 	sum.Topics = slices.Compact(sum.Topics)
 	return sum.String()
@@ -93,6 +105,10 @@ type TopicReport struct {
 	// Noted is what the memory said of updates that it stored, such as that they were left
 	// out of the poses, the most frequent first.
 	Noted []Reason
+	// Chosen says by what a rule chose the target where that could be otherwise, such as the topic's
+	// name, and Otherwise is the core segment that messages of this type go to else, as [Mapping.Send]
+	// takes it; "" if all of the type go there.
+	Chosen, Otherwise string
 	// Notes say what is not as the mapping has it, such as messages that went to
 	// GeneralPurpose because they do not fit their segment.
 	Notes []string

@@ -251,7 +251,7 @@ func TestImportMergedWithOthers(t *testing.T) {
 		t.Fatalf("%v; %+v", err, report)
 	}
 	compareContents(t, contents(t, to, engram.Always(), "GeneralPurpose/Mine"), contents(t, from, engram.Always(), "GeneralPurpose/Mine"))
-	if n := len(contents(t, to, engram.Always(), "Speech")); n == 0 {
+	if n := len(contents(t, to, engram.Always(), `GeneralPurpose/std_msgs\/msg\/String`)); n == 0 {
 		t.Error("nothing of the other recording arrived")
 	}
 }

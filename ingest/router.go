@@ -54,6 +54,14 @@ type channel struct {
 
 	probe  converter // reads the fields that rules ask about; nil if none does
 	fields []string  // of probe
+	unread *route    // where messages go as bytes that cannot be read; nil until there is one
+}
+
+// keepsBytes reports whether messages of the channel that cannot be read are kept as bytes: a rule
+// takes all that come this far, and keeps what it takes as it is.
+func (ch *channel) keepsBytes() bool {
+	n := len(ch.routes)
+	return n > 0 && ch.source != nil && ch.routes[n-1].rule.keepsType() && len(ch.routes[n-1].rule.When) == 0
 }
 
 // route is one rule as it applies to one channel; it is built at its first message.
@@ -174,6 +182,32 @@ func (r *router) route(ch *channel, data []byte) (*route, error) {
 	return nil, nil
 }
 
+// unread returns the route of a message that cannot be read, and the message as bytes.
+func (r *router) unread(ch *channel, data []byte) (*route, []output, error) {
+	if ch.unread == nil {
+		rt := &route{rule: &Rule{To: ch.routes[len(ch.routes)-1].rule.To}, payload: engram.ValueType, convert: &opaqueConverter{channel: ch.c}}
+		id, err := r.segmentOf(ch, rt.rule)
+		if err != nil {
+			return nil, nil, err
+		}
+		// The segment of what can be read is of its type, and has no place for bytes.
+		if t, err := ch.source.mirror(""); err != nil || t.Name() != engram.ValueType {
+			if id, err = engram.NewID(id.Memory(), id.CoreSegment()+"_bytes"); err != nil {
+				return nil, nil, err
+			}
+		}
+		if rt.core, err = r.addSegment(id, engram.ValueType, "_as_recorded"); err != nil {
+			return nil, nil, err
+		}
+		if err := r.finishRoute(ch, rt, nil); err != nil {
+			return nil, nil, err
+		}
+		ch.unread = rt
+	}
+	outs, err := ch.unread.convert.convert(data)
+	return ch.unread, outs, err
+}
+
 // holds reports whether the fields have the values that the rule asks for.
 func (ch *channel) holds(rule *Rule, values [][]byte) bool {
 	for field, globs := range rule.When {
@@ -211,6 +245,19 @@ func (r *router) build(ch *channel, rt *route) error {
 	if err != nil {
 		return err
 	}
+	return r.finishRoute(ch, rt, fields)
+}
+
+// finishRoute completes a route whose core segment is known, and whose name has these fields of
+// the message.
+func (r *router) finishRoute(ch *channel, rt *route, fields []string) error {
+	var err error
+	if rt.name.literals == nil {
+		if rt.name, err = parseTemplate(rt.rule.entity()); err != nil {
+			return err
+		}
+		rt.fields = []int{-1}
+	}
 	if rt.provider, err = rt.core.Child(r.provider); err != nil {
 		return err
 	}
@@ -218,6 +265,9 @@ func (r *router) build(ch *channel, rt *route) error {
 		if rt.fixed, err = r.entity(ch, rt, nil); err != nil {
 			return err
 		}
+	}
+	if rt.rule.Note != "" {
+		ch.report.Chosen, ch.report.Otherwise = rt.rule.Note, r.mapping.otherwise(rt.rule, ch.c.Type)
 	}
 	rt.entities = map[string]engram.ID{}
 	rt.edge = rt.core == transforms && len(fields) > 0
@@ -262,15 +312,7 @@ func (r *router) into(ch *channel, rt *route, fields []string) error {
 
 // keep prepares a route on which messages keep their type.
 func (r *router) keep(ch *channel, rt *route, fields []string) error {
-	name := ch.c.Type
-	if name == "" {
-		name = ch.c.Encoding
-	}
-	if name == "" {
-		name = "unknown"
-	}
-	memory, segment, _ := strings.Cut(rt.rule.To, "/")
-	id, err := engram.NewID(memory, strings.ReplaceAll(segment, "{type}", name))
+	id, err := r.segmentOf(ch, rt.rule)
 	if err != nil {
 		return err
 	}
@@ -292,6 +334,19 @@ func (r *router) keep(ch *channel, rt *route, fields []string) error {
 	return err
 }
 
+// segmentOf returns the core segment of a channel's messages by a rule that keeps their type.
+func (r *router) segmentOf(ch *channel, rule *Rule) (engram.ID, error) {
+	name := ch.c.Type
+	if name == "" {
+		name = ch.c.Encoding
+	}
+	if name == "" {
+		name = "unknown"
+	}
+	memory, segment, _ := strings.Cut(rule.To, "/")
+	return engram.NewID(memory, strings.ReplaceAll(segment, "{type}", name))
+}
+
 // addKept makes a message type known and adds its core segment. Where the type's
 // or the segment's name is taken by another definition, a hash of the definition
 // tells them apart.
@@ -310,32 +365,39 @@ func (r *router) addKept(ch *channel, id engram.ID) (keptSegment, error) {
 	if t != nil {
 		typeName = t.Name()
 	}
+	core, err := r.addSegment(id, typeName, suffix)
+	return keptSegment{core, t}, err
+}
+
+// addSegment adds the core segment of that name and type where there is none that takes the type, and
+// returns it. Where the name is taken by another type, the suffix tells them apart.
+func (r *router) addSegment(id engram.ID, typeName, suffix string) (engram.ID, error) {
 	for _, end := range []string{"", suffix} {
 		core, err := engram.NewID(id.Memory(), id.CoreSegment()+end)
 		if err != nil {
-			return keptSegment{}, err
+			return core, err
 		}
 		d, err := r.describe(core)
 		if err != nil {
-			return keptSegment{}, err
+			return core, err
 		}
 		if d == nil {
 			err := r.dst.AddCoreSegment(r.ctx, engram.CoreSegment{ID: core, Type: typeName})
 			if err == nil {
-				return keptSegment{core, t}, nil
+				return core, nil
 			}
 			if !errors.Is(err, engram.AlreadyExists) {
-				return keptSegment{}, err
+				return core, err
 			}
 			if d, err = r.describe(core); err != nil || d == nil {
-				return keptSegment{}, err
+				return core, err
 			}
 		}
 		if d.Type == typeName || d.Type == engram.ValueType {
-			return keptSegment{core, t}, nil
+			return core, nil
 		}
 	}
-	return keptSegment{}, engram.Errorf(engram.AlreadyExists, id.String(), "the core segment and the one with the suffix %s exist with other types", suffix)
+	return id, engram.Errorf(engram.AlreadyExists, id.String(), "the core segment and the one with the suffix %s exist with other types", suffix)
 }
 
 // addMirror makes the type known that the channel's messages keep; nil if they are

@@ -69,6 +69,13 @@ func (s *sender) refuse(t *TopicReport, err error) {
 	t.refuse(err, 1)
 }
 
+// note counts what is to be said of an update that is sent all the same.
+func (s *sender) note(t *TopicReport, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.Noted = counted(t.Noted, why, 1)
+}
+
 // add appends an update of one message; where another one has its time already, it
 // gets the next nanosecond that is free. The error ends the import.
 func (s *sender) add(t *TopicReport, entity engram.ID, at, logged engram.Time, p engram.Payload) error {

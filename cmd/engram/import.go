@@ -28,8 +28,11 @@ func newImport() *cobra.Command {
 		Short: "Write a recording into the memory: MCAP, ROS 1 bag, rosbag2",
 		Long: `Reads recordings and commits each message to the segment that fits it: joint
 states, transforms, odometry and poses to RobotState, images, point clouds and scans
-to Vision, strings to Speech, everything else to GeneralPurpose/<message type>. The
-provider is the recording's name, the entity the topic.
+to Vision, words to Speech, everything else to GeneralPurpose/<message type>. The
+provider is the recording's name, the entity the topic. Where a type may be several things,
+the topic's name tells: joint states of /joint_commands are none that were measured, and
+a string is speech on /speech, /say and the like. WHY says so, and with what --to it is
+otherwise.
 
 What 'engram export' wrote, and an episode of a long-term memory, becomes the same
 memory again: the same IDs, times, confidences and types. With --source or --mapping
@@ -52,6 +55,7 @@ recordings cannot be read, and after an interrupt. docs/ingest.md describes the 
   engram import run7.bag --urdf rover.urdf
   engram import lab.bag --source lab-monday --rate 1
   engram import bags/run7 --mapping mine.yaml
+  engram import run7.bag --to /status=Speech/Text --to '/debug/*=GeneralPurpose/{type}'
   engram import run7.bag --offset '/lidar/*=-120ms' --log-times /gps`,
 		Args: positional(cobra.MinimumNArgs(1)),
 	}
@@ -59,6 +63,7 @@ recordings cannot be read, and after an interrupt. docs/ingest.md describes the 
 	f.String("source", "", "the provider segments' name (default: the recording's name)")
 	f.String("urdf", "", "the robot's description, committed before what was recorded")
 	f.String("mapping", "", "a YAML file that says which messages go where, before the built-in rules")
+	f.StringArray("to", nil, "TOPIC=MEMORY/SEGMENT, may be a glob: goes to that core segment; with {type} as its own type")
 	f.Float64("rate", 0, "replay at this multiple of the recorded speed; 0 is as fast as possible")
 	addTimeFlags(cmd)
 	f.Bool("all", false, "have the disk keep all of it, whatever the policies leave out or let fade")
@@ -103,6 +108,9 @@ func importRecordings(cmd *cobra.Command, args []string, format string) (err err
 			return err
 		}
 	}
+	if o.Mapping, err = sent(cmd, o.Mapping); err != nil {
+		return err
+	}
 	if o.Times, err = timeRules(cmd); err != nil {
 		return err
 	}
@@ -116,7 +124,7 @@ func importRecordings(cmd *cobra.Command, args []string, format string) (err err
 		return err
 	}
 	own := map[string]bool{} // they come back under their own names and times
-	if !f.Changed("source") && !f.Changed("mapping") {
+	if !f.Changed("source") && !f.Changed("mapping") && !f.Changed("to") {
 		for _, name := range names {
 			if own[name] = ingest.IsEpisode(name); own[name] && len(o.Times) > 0 {
 				return usagef("%s: what was exported comes back at its own times; with --source it is imported like other recordings, and --offset and --log-times count", name)
@@ -186,6 +194,25 @@ func importRecordings(cmd *cobra.Command, args []string, format string) (err err
 		return errors.New(text)
 	}
 	return &lossError{text}
+}
+
+// sent returns the mapping with the topics that --to sends elsewhere; the first of the flags counts.
+func sent(cmd *cobra.Command, m *ingest.Mapping) (*ingest.Mapping, error) {
+	flags, _ := cmd.Flags().GetStringArray("to")
+	if m == nil {
+		m = ingest.DefaultMapping()
+	}
+	for _, flag := range slices.Backward(flags) {
+		i := strings.LastIndexByte(flag, '=')
+		if i < 1 {
+			return nil, usagef("--to %s: write TOPIC=MEMORY/SEGMENT, such as /status=Speech/Text", flag)
+		}
+		var err error
+		if m, err = m.Send(flag[:i], flag[i+1:]); err != nil {
+			return nil, usagef("--to %s: %w", flag, err)
+		}
+	}
+	return m, nil
 }
 
 func notBegun(n int) string {
@@ -354,9 +381,20 @@ func toReportJSON(r *ingest.Report) reportJSON {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s × %s", formatCount(noted.Count), noted.Text))
 		}
 		t.Notes = append(t.Notes, topic.Notes...)
+		if topic.Chosen != "" {
+			t.Notes = append(t.Notes, howChosen(&topic))
+		}
 		o.Topics = append(o.Topics, t)
 	}
 	return o
+}
+
+// howChosen says by what a topic's target was chosen, and how to have it otherwise.
+func howChosen(t *ingest.TopicReport) string {
+	if t.Otherwise == "" || strings.ContainsAny(t.Topic, "*?'\n") { // --to takes globs
+		return t.Chosen
+	}
+	return fmt.Sprintf("%s; else --to '%s=%s'", t.Chosen, t.Topic, t.Otherwise)
 }
 
 // reportTable has a row for each topic, and one for each loss in CSV, where there is

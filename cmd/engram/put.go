@@ -145,13 +145,16 @@ func encodeArgs(ctx context.Context, cmd *cobra.Command, m engram.Service, u *en
 	return nil
 }
 
+// encodeJSON returns a payload given as JSON on the command line.
 func encodeJSON(t *idf.Type, j []byte) ([]byte, error) {
-	if !json.Valid(j) {
+	b, err := t.FromJSON(j)
+	if engram.CodeOf(err) == engram.Invalid {
 		var any any
-		err := json.Unmarshal(j, &any)
-		return nil, usagef("DATA is not JSON: %w; quote it for the shell, and text again for JSON: '\"text\"'", err)
+		if why := json.Unmarshal(j, &any); why != nil {
+			return nil, usagef("DATA is not JSON: %w; quote it for the shell, and text again for JSON: '\"text\"'", why)
+		}
 	}
-	return t.FromJSON(j)
+	return b, err
 }
 
 // segmentType returns the type of the segment that the entity lies in.

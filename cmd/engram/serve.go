@@ -32,8 +32,8 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Run a memory server with all memories",
 		Long: `Runs a memory server in the foreground, until interrupted. It hosts the memories
-RobotState, Object, Vision, Speech, Skill, Navigation, Grasp, World, SystemState, Example
-and GeneralPurpose, and their name system. It listens on a Unix socket that only
+RobotState, Object, Vision, Speech, Skill, Navigation, Grasp, World, Knowledge, SystemState,
+Example and GeneralPurpose, and their name system. It listens on a Unix socket that only
 this user can open, and on the loopback interface. Before you listen on more, give it
 --credentials and --access: 'engram auth --help'.`,
 		Example: `  engram serve

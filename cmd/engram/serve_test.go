@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,23 @@ func TestServerThatCannotEnd(t *testing.T) {
 	err := ended(&node.LossError{Reason: "the server could not end in good order"})
 	if code := outcome(t.Context(), newServe(), err, &stderr); code != exitWithLoss || !strings.Contains(stderr.String(), "could not end in good order") {
 		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+}
+
+// The help names all memories that start.
+func TestServeHelpNamesAllMemories(t *testing.T) {
+	long := strings.Join(strings.Fields(newServe().Long), " ")
+	begin, end := strings.Index(long, "It hosts the memories "), strings.Index(long, ", and their name system")
+	if begin < 0 || end < begin {
+		t.Fatal(long)
+	}
+	named := strings.FieldsFunc(strings.ReplaceAll(long[begin+len("It hosts the memories "):end], " and ", ", "), func(r rune) bool { return r == ',' || r == ' ' })
+	var hosted []string
+	for _, m := range memories.All() {
+		hosted = append(hosted, m.Name)
+	}
+	if !slices.Equal(named, hosted) {
+		t.Errorf("the help names %q, hosted are %q", named, hosted)
 	}
 }
 

@@ -88,6 +88,8 @@ func (r *chunkReader) channels() []*Channel {
 	return list
 }
 
+func (s *singly) asides() []Aside       { return Asides(s.Reader) }
+func (s *singly) channels() []*Channel  { return Channels(s.Reader) }
 func (u unpacked) asides() []Aside      { return Asides(u.Reader) }
 func (u unpacked) channels() []*Channel { return Channels(u.Reader) }
 func (l lossy) asides() []Aside         { return Asides(l.Reader) }

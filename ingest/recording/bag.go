@@ -233,6 +233,7 @@ func (b *bagFile) chunk(off int64, r *bagRecord) int64 {
 			known = true
 		}
 	}
+	c.timed = known
 	if !known {
 		b.timesOf(c)
 	}
@@ -247,7 +248,7 @@ func (b *bagFile) timesOf(c *chunk) {
 	entries, _ := b.index(buf.Bytes(), nil)
 	for i, e := range entries {
 		if i == 0 {
-			c.start, c.end = e.time, e.time
+			c.start, c.end, c.timed = e.time, e.time, true
 		}
 		c.start, c.end = min(c.start, e.time), max(c.end, e.time)
 	}
@@ -263,7 +264,7 @@ func (b *bagFile) loose(off int64) int64 {
 			break
 		}
 		if t, ok := headerUint(r.header, "time", 8); ok {
-			c.start, c.end = min(c.start, rosTime(t)), max(c.end, rosTime(t))
+			c.start, c.end, c.timed = min(c.start, rosTime(t)), max(c.end, rosTime(t)), true
 		}
 		off = r.end()
 	}

@@ -2,7 +2,6 @@ package recording
 
 import (
 	"bytes"
-	"compress/bzip2"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -10,9 +9,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -22,10 +18,11 @@ type chunk struct {
 	offset      int64 // of the compressed records in the file
 	size        int64 // of the compressed records, as far as the file has them
 	compression string
-	rawSize     uint64 // of the records
-	crc         uint32 // of the records; 0 is unknown
-	cut         bool   // the file ends before the chunk does
-	start, end  engram.Time
+	rawSize     uint64      // of the records
+	crc         uint32      // of the records; 0 is unknown
+	cut         bool        // the file ends before the chunk does
+	start, end  engram.Time // of the messages, if timed says so
+	timed       bool
 	index       int64 // where index records may follow the chunk in the file
 }
 
@@ -43,14 +40,6 @@ const maxChunk = 1 << 30
 // buffers hold decompressed records and are used again.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-var zstdDecoders = sync.Pool{New: func() any {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxChunk))
-	if err != nil {
-		panic(err) // the options are constant
-	}
-	return d
-}}
-
 // load reads and decompresses c. With an error there may be records all the same:
 // those before the place where the chunk is cut. Of a damaged chunk none are
 // returned, since what came before an error shows may be wrong already.
@@ -62,25 +51,33 @@ func (c *chunk) load(f io.ReaderAt) (*bytes.Buffer, error) {
 	}
 	// A wild size must not cost memory: the buffer grows with what really comes.
 	buf.Grow(int(min(c.rawSize, 64<<10+16*uint64(c.size))))
-	src := io.Reader(io.NewSectionReader(f, c.offset, c.size))
-	switch c.compression {
-	case "", "none":
-	case "bz2":
-		src = bzip2.NewReader(src)
-	case "lz4":
-		src = lz4.NewReader(src)
-	case "zstd":
-		d := zstdDecoders.Get().(*zstd.Decoder)
-		defer zstdDecoders.Put(d)
-		if err := d.Reset(src); err != nil {
-			return buf, err
-		}
-		defer d.Reset(nil) //nolint:errcheck // drops the reference to src
-		src = d
-	default:
+	name, known := c.compression, isPlain(c.compression) || slices.ContainsFunc(compressions, func(k struct{ name, magic string }) bool { return k.name == c.compression })
+	if !known {
+		var head [headLen]byte
+		n, _ := f.ReadAt(head[:min(c.size, headLen)], c.offset) // what is missing is told below
+		name = compressionOf(head[:n])
+	}
+	err := c.decompress(name, io.NewSectionReader(f, c.offset, c.size), buf)
+	// Whatever the name is, what comes out of it in the right size and with the right checksum is
+	// the content.
+	if !known && (err != nil || name == "" && (c.crc == 0 || c.size != int64(c.rawSize))) {
+		buf.Reset()
 		return buf, fmt.Errorf("its compression %q is not known", c.compression)
 	}
-	n, err := io.Copy(buf, io.LimitReader(src, int64(c.rawSize)))
+	if err != nil && !c.cut {
+		buf.Reset()
+	}
+	return buf, err
+}
+
+// decompress appends the records to buf, which src holds in a compression that is read.
+func (c *chunk) decompress(name string, src io.Reader, buf *bytes.Buffer) error {
+	plain, done, err := decompressed(name, src)
+	if err != nil {
+		return err
+	}
+	defer done()
+	n, err := io.Copy(buf, io.LimitReader(plain, int64(c.rawSize)))
 	switch {
 	case err != nil:
 	case uint64(n) < c.rawSize:
@@ -88,10 +85,7 @@ func (c *chunk) load(f io.ReaderAt) (*bytes.Buffer, error) {
 	case c.crc != 0 && crc32.ChecksumIEEE(buf.Bytes()) != c.crc:
 		err = fmt.Errorf("its checksum is wrong")
 	}
-	if err != nil && !c.cut {
-		buf.Reset()
-	}
-	return buf, err
+	return err
 }
 
 // loaded is a chunk in memory.
@@ -151,7 +145,7 @@ type chunkReader struct {
 func (r *chunkReader) begin() {
 	latest := engram.MinTime
 	for _, c := range r.chunks {
-		if c.end >= c.start && c.end != 0 {
+		if c.timed {
 			r.goesBack(latest, c.start)
 			latest = max(latest, c.end)
 		}
@@ -233,7 +227,7 @@ func (r *chunkReader) openNext() {
 		var messages uint64
 		messages, loss.Topics = r.form.lost(c)
 		loss.Messages = messages - min(messages, uint64(len(entries)))
-		if c.end >= c.start && c.end != 0 {
+		if c.timed {
 			loss.Span, loss.HasSpan = engram.Interval{Start: c.start, End: c.end.Add(1)}, true
 			if n := len(entries); n > 0 {
 				loss.Span.Start = min(entries[n-1].time, c.end)
@@ -303,8 +297,12 @@ func (r *chunkReader) finish() {
 		}
 	}
 	if r.expected > r.delivered+told {
-		r.loss = append(r.loss, Loss{File: r.path, Messages: r.expected - r.delivered - told,
-			Reason: fmt.Sprintf("the file's summary counts %d messages, %d were read", r.expected, r.delivered)})
+		l := Loss{File: r.path, Messages: r.expected - r.delivered - told,
+			Reason: fmt.Sprintf("the file's summary counts %d messages, %d were read", r.expected, r.delivered)}
+		if r.delivered == 0 {
+			l.Topics = r.form.topics()
+		}
+		r.loss = append(r.loss, l)
 	}
 }
 
@@ -312,7 +310,7 @@ func (r *chunkReader) finish() {
 func (r *chunkReader) Span() engram.Interval {
 	span := engram.Interval{Start: engram.MaxTime}
 	for _, c := range r.chunks {
-		if c.end >= c.start && c.end != 0 {
+		if c.timed {
 			span.Start, span.End = min(span.Start, c.start), max(span.End, c.end.Add(1))
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/tempdir"
@@ -31,8 +30,7 @@ type metadata struct {
 	Duration struct {
 		Nanoseconds int64 `yaml:"nanoseconds"`
 	} `yaml:"duration"`
-	CompressionFormat string `yaml:"compression_format"`
-	CompressionMode   string `yaml:"compression_mode"`
+	CompressionMode string `yaml:"compression_mode"`
 }
 
 // maxMetadata is the largest metadata file read.
@@ -90,7 +88,7 @@ func openFolder(path string) (Reader, error) {
 			if _, err := os.Stat(filepath.Join(path, p)); err != nil || !filepath.IsLocal(p) {
 				p = filepath.Base(p)
 			}
-			f.parts = append(f.parts, filepath.Join(path, p))
+			f.parts = append(f.parts, present(filepath.Join(path, p)))
 		}
 	}
 	if len(f.parts) == 0 {
@@ -109,6 +107,24 @@ func openFolder(path string) (Reader, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// present returns the path of a part of a recording that is there: the one that is named, or that
+// of a file that was compressed or decompressed since.
+func present(path string) string {
+	paths := []string{path}
+	for _, suffix := range extensions {
+		paths = append(paths, path+suffix)
+		if plain, ok := strings.CutSuffix(path, suffix); ok {
+			paths = append(paths, plain)
+		}
+	}
+	for _, p := range paths {
+		if _, err := os.Stat(p); err == nil {
+			return p
+		}
+	}
+	return path
 }
 
 func readLimited(path string) ([]byte, error) {
@@ -183,8 +199,17 @@ func isRecording(path string) bool {
 		return false
 	}
 	defer f.Close()
+	src := io.Reader(f)
 	head := make([]byte, headLen)
-	n, _ := io.ReadFull(f, head)
+	if n, _ := f.ReadAt(head, 0); compressionOf(head[:n]) != "" {
+		plain, done, err := decompressed(compressionOf(head[:n]), f)
+		if err != nil {
+			return false
+		}
+		defer done()
+		src = plain
+	}
+	n, _ := io.ReadFull(src, head)
 	for _, magic := range [][]byte{mcapMagic, bagMagic, sqliteMagic} {
 		if n >= len(magic) && string(head[:len(magic)]) == string(magic) {
 			return true
@@ -232,9 +257,6 @@ func (f *folder) openPart() error {
 	for ; f.part < len(f.parts); f.part++ {
 		r, err := openFile(f.parts[f.part])
 		if err == nil {
-			if s, ok := r.(*sqliteFile); ok && s.zstd == nil && strings.EqualFold(f.meta.CompressionMode, "message") {
-				s.decompressMessages()
-			}
 			f.current = r
 			return nil
 		}
@@ -278,7 +300,7 @@ func (f *folder) Next() (Message, error) {
 // Span implements Reader.
 func (f *folder) Span() engram.Interval {
 	start := engram.Time(f.meta.StartingTime.Nanoseconds)
-	if start <= 0 || f.meta.Duration.Nanoseconds < 0 {
+	if start < 0 || start == engram.MaxTime || f.meta.Duration.Nanoseconds < 0 || f.meta.MessageCount == 0 {
 		return engram.Interval{}
 	}
 	return engram.Interval{Start: start, End: start.Add(time.Duration(f.meta.Duration.Nanoseconds)).Add(1)}
@@ -325,15 +347,15 @@ func (u unpacked) Close() error {
 	return errors.Join(err, u.dir.Remove())
 }
 
-// openZstd reads a recording that is compressed as a whole, as rosbag2's
+// openCompressed reads a recording that is compressed as a whole, as rosbag2's
 // compression mode "file" leaves it, from a temporary copy.
-func openZstd(path string, f *os.File) (Reader, error) {
+func openCompressed(path string, f *os.File, compression string) (Reader, error) {
 	defer f.Close()
-	d, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxChunk))
+	plain, done, err := decompressed(compression, f)
 	if err != nil {
 		return nil, engram.Errorf(engram.Corrupt, path, "cannot be decompressed: %w", err)
 	}
-	defer d.Close()
+	defer done()
 	dir, err := tempdir.Make("engram-unpacked-")
 	if err != nil {
 		return nil, engram.Errorf(engram.Unavailable, path, "no room to decompress it: %w", err)
@@ -343,12 +365,12 @@ func openZstd(path string, f *os.File) (Reader, error) {
 		dir.Remove()
 		return nil, engram.Errorf(engram.Unavailable, path, "no room to decompress it: %w", err)
 	}
-	_, cause := io.Copy(temp, io.LimitReader(d, maxUnpacked))
+	_, cause := io.Copy(temp, io.LimitReader(plain, maxUnpacked))
 	info, err := temp.Stat()
 	var r Reader
 	if err == nil {
-		head := make([]byte, len(zstdMagic))
-		if n, _ := temp.ReadAt(head, 0); n == len(head) && string(head) == string(zstdMagic) {
+		head := make([]byte, headLen)
+		if n, _ := temp.ReadAt(head, 0); compressionOf(head[:n]) != "" {
 			err = engram.Errorf(engram.Invalid, path, "is compressed more than once")
 		} else {
 			r, err = openFormat(temp.Name(), temp)

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/foxglove/mcap/go/mcap"
 
@@ -160,6 +162,10 @@ func (m *mcapFile) take(op mcap.OpCode, off, n int64) {
 			m.reader.loss = append(m.reader.loss, Loss{File: m.path, Offset: off, Bytes: n, Reason: "a chunk's head is damaged"})
 			return
 		}
+		// Times of zero are those of messages, or of none: the index says how many there are.
+		if next, length, ok := m.record(end); ok && next == mcap.OpMessageIndex && length > 6 {
+			c.timed = c.timed || c.start == 0
+		}
 		m.reader.chunks = append(m.reader.chunks, c)
 	case mcap.OpDataEnd:
 		m.inSummary = true
@@ -248,9 +254,12 @@ func (m *mcapFile) chunk(off int64) (c *chunk, end int64) {
 	}
 	start, okStart := toTime(binary.LittleEndian.Uint64(b))
 	last, okEnd := toTime(binary.LittleEndian.Uint64(b[8:]))
-	c = &chunk{start: start, end: last, rawSize: binary.LittleEndian.Uint64(b[16:]), crc: binary.LittleEndian.Uint32(b[24:])}
+	if !okStart || !okEnd || last < start { // they are none of what the chunk holds
+		start, last = 0, 0
+	}
+	c = &chunk{start: start, end: last, timed: last != 0, rawSize: binary.LittleEndian.Uint64(b[16:]), crc: binary.LittleEndian.Uint32(b[24:])}
 	nameLen := int(binary.LittleEndian.Uint32(b[28:]))
-	if !okStart || !okEnd || nameLen > maxCompressionName {
+	if nameLen > maxCompressionName {
 		return nil, 0
 	}
 	b, ok = m.w.at(off+fixed, nameLen+8)
@@ -261,7 +270,7 @@ func (m *mcapFile) chunk(off int64) (c *chunk, end int64) {
 	size := binary.LittleEndian.Uint64(b[nameLen:])
 	c.offset = off + fixed + int64(nameLen) + 8
 	// What compresses it is not known here: load says so. A name that is none is damage.
-	if size > 1<<40 || strings.ContainsFunc(c.compression, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if size > 1<<40 || !utf8.ValidString(c.compression) || strings.ContainsFunc(c.compression, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return nil, 0
 	}
 	c.size = int64(size)
@@ -270,7 +279,7 @@ func (m *mcapFile) chunk(off int64) (c *chunk, end int64) {
 }
 
 // maxCompressionName is the longest name of a compression, in bytes.
-const maxCompressionName = 16
+const maxCompressionName = 128
 
 // loose gathers messages that stand outside chunks, from off on, as one chunk that
 // is not compressed, and returns where they end.
@@ -285,7 +294,7 @@ func (m *mcapFile) loose(off int64) int64 {
 			m.take(op, off+recordHead, n)
 		} else if b, ok := m.w.at(off+recordHead, int(min(n, messageHead))); ok && n >= messageHead {
 			if t, ok := toTime(binary.LittleEndian.Uint64(b[6:])); ok {
-				c.start, c.end = min(c.start, t), max(c.end, t)
+				c.start, c.end, c.timed = min(c.start, t), max(c.end, t), true
 			}
 		}
 		off += recordHead + n
@@ -336,20 +345,30 @@ func (m *mcapFile) message(body []byte) (e entry, ok bool) {
 		return e, false
 	}
 	e.channel = m.channel(binary.LittleEndian.Uint16(body))
-	logTime, ok := toTime(binary.LittleEndian.Uint64(body[6:]))
-	if e.channel == nil || !ok {
+	logTime, okLog := toTime(binary.LittleEndian.Uint64(body[6:]))
+	publish, okPublish := toTime(binary.LittleEndian.Uint64(body[14:]))
+	if e.channel == nil || !okLog && !okPublish {
 		return e, false
 	}
-	e.time, e.publish, e.sequence = logTime, logTime, binary.LittleEndian.Uint32(body[2:])
-	// Some writers leave the publish time zero.
-	if t, ok := toTime(binary.LittleEndian.Uint64(body[14:])); ok && t != 0 {
-		e.publish = t
+	// Some writers leave the publish time zero, and some have no log time but a number that is none.
+	if !okLog {
+		logTime = publish
 	}
+	if !okPublish || publish == 0 {
+		publish = logTime
+	}
+	e.time, e.publish, e.sequence = logTime, publish, binary.LittleEndian.Uint32(body[2:])
 	return e, true
 }
 
-// topics implements container.
-func (m *mcapFile) topics() []string { return topicsOf(m.channels) }
+// topics implements container. The summary has those whose channels stand in chunks that cannot
+// be read.
+func (m *mcapFile) topics() []string {
+	for id := range m.summaryChannels {
+		m.channel(id)
+	}
+	return topicsOf(m.channels)
+}
 
 // lost implements container by the message indexes that follow a chunk.
 func (m *mcapFile) lost(c *chunk) (messages uint64, topics []string) {

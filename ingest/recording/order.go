@@ -31,6 +31,7 @@ func (s *sqliteFile) goneBack() time.Duration {
 	return time.Duration(back.Int64)
 }
 
+func (s *singly) goneBack() time.Duration  { return GoneBack(s.Reader) }
 func (u unpacked) goneBack() time.Duration { return GoneBack(u.Reader) }
 func (l lossy) goneBack() time.Duration    { return GoneBack(l.Reader) }
 

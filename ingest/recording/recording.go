@@ -51,8 +51,8 @@ type Reader interface {
 }
 
 // Open opens a recording: an MCAP file, a ROS 1 bag, a rosbag2 database, a rosbag2
-// metadata.yaml, or a folder that holds the parts of a split recording. The error
-// is NotFound, Invalid for an empty file or one of another kind, Unsupported for a
+// metadata.yaml, or a folder that holds the parts of a split recording; files and messages
+// may be compressed by zstd, lz4, bzip2 or gzip, whatever they are called. The error is NotFound, Invalid for an empty file or one of another kind, Unsupported for a
 // format that is known and not read, and Corrupt if not even the header is whole.
 func Open(path string) (Reader, error) {
 	info, err := os.Stat(path)
@@ -61,12 +61,18 @@ func Open(path string) (Reader, error) {
 		return nil, engram.Errorf(engram.NotFound, path, "no such file or folder")
 	case err != nil:
 		return nil, engram.Errorf(engram.Unavailable, path, "cannot be read: %w", err)
-	case info.IsDir():
-		return openFolder(path)
-	case filepath.Base(path) == metadataFile:
-		return openFolder(filepath.Dir(path))
 	}
-	return openFile(path)
+	open, at := openFile, path
+	if info.IsDir() {
+		open = openFolder
+	} else if filepath.Base(path) == metadataFile {
+		open, at = openFolder, filepath.Dir(path)
+	}
+	r, err := open(at)
+	if err != nil {
+		return nil, err
+	}
+	return &singly{Reader: r, path: path}, nil
 }
 
 // headLen is how much of a file is enough to know its format.
@@ -76,7 +82,6 @@ var (
 	mcapMagic   = []byte("\x89MCAP0\r\n")
 	bagMagic    = []byte("#ROSBAG V2.0\n")
 	sqliteMagic = []byte("SQLite format 3\x00")
-	zstdMagic   = []byte("\x28\xb5\x2f\xfd")
 )
 
 func openFile(path string) (Reader, error) {
@@ -117,8 +122,10 @@ func openFormat(path string, f *os.File) (Reader, error) {
 	case bytes.HasPrefix(head, sqliteMagic):
 		f.Close()
 		return openSQLite(path, info.Size())
-	case bytes.HasPrefix(head, zstdMagic):
-		return openZstd(path, f)
+	case compressionOf(head) != "":
+		return openCompressed(path, f, compressionOf(head))
+	case packedBy(head) != "":
+		return nil, engram.Errorf(engram.Unsupported, path, "is packed by %s, which is not read; unpack it first", packedBy(head))
 	case bytes.HasPrefix(head, []byte("#ROSBAG V")):
 		return nil, engram.Errorf(engram.Unsupported, path, "is a bag of version %q; migrate it with `rosbag reindex` or `rosbag fix`", bytes.TrimSpace(head[9:]))
 	case bytes.HasPrefix(mcapMagic, head), bytes.HasPrefix(bagMagic, head), bytes.HasPrefix(sqliteMagic, head):

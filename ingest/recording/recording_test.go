@@ -239,6 +239,8 @@ func TestOpenRefuses(t *testing.T) {
 		{write("old.bag", "#ROSBAG V1.2\nmore of it"), engram.Unsupported, "version"},
 		{write("cut.db3", "SQLite format 3\x00"), engram.Corrupt, ""},
 		{write("packed.mcap.zstd", "\x28\xb5\x2f\xfd garbage and more"), engram.Corrupt, ""},
+		{write("packed.bag.xz", "\xfd7zXZ\x00 and more"), engram.Unsupported, "is packed by xz"},
+		{write("packed.zip", "PK\x03\x04 and more"), engram.Unsupported, "is packed by zip"},
 		{filepath.Join(dir, "hollow"), engram.Invalid, "holds no recording"},
 		{write("lost/metadata.yaml", "rosbag2_bagfile_information:\n  relative_file_paths: [a.db3]\n"), engram.Unavailable, "a.db3"},
 		{write("lost/../metadata.yaml", "- : : ["), engram.Invalid, "not a rosbag2 description"},

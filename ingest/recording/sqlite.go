@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"bytes"
 	"database/sql"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 	"modernc.org/sqlite/vfs"
 
@@ -26,10 +24,8 @@ type sqliteFile struct {
 	files    *vfs.FS // of a database that was cut, else nil
 	channels map[int64]*Channel
 	rows     *sql.Rows
-	zstd     *zstd.Decoder // of messages compressed one by one, else nil
-	plain    []byte
-	// described says that there are metadata, which say whether messages are compressed.
-	described bool
+	// compressed says that messages are compressed one by one, by the metadata.
+	compressed bool
 
 	byID   bool  // after damage: in the order of row numbers
 	lastID int64 // the last row read so
@@ -140,7 +136,7 @@ func (s *sqliteFile) readSpan() {
 	if err == nil {
 		err = s.db.QueryRow("SELECT max(timestamp) FROM messages").Scan(&last)
 	}
-	if err == nil && first >= 0 && last >= first && engram.Time(last) < engram.MaxTime {
+	if err == nil && last >= first && engram.Time(last) < engram.MaxTime {
 		s.span = engram.Interval{Start: engram.Time(first), End: engram.Time(last).Add(1)}
 	}
 }
@@ -178,19 +174,7 @@ func (s *sqliteFile) readMetadata() {
 		return
 	}
 	if m, err := parseMetadata([]byte(text)); err == nil {
-		s.described = true
-		s.expected = m.MessageCount
-		if strings.EqualFold(m.CompressionMode, "message") && strings.EqualFold(m.CompressionFormat, "zstd") {
-			s.decompressMessages()
-		}
-	}
-}
-
-// decompressMessages makes Next decompress each message.
-func (s *sqliteFile) decompressMessages() {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxChunk))
-	if err == nil {
-		s.zstd = d
+		s.expected, s.compressed = m.MessageCount, m.messagesCompressed()
 	}
 }
 
@@ -234,26 +218,8 @@ func (s *sqliteFile) row() (m Message, id int64, err error) {
 		} else {
 			s.after, s.afterID = at, id
 		}
-		m = Message{Channel: s.channels[s.topic], LogTime: at, PublishTime: at, Data: s.data}
-		if m.Channel != nil && s.isCompressed(m.Channel, s.data) {
-			s.plain, err = s.zstd.DecodeAll(s.data, s.plain[:0])
-			if err != nil {
-				s.lose(id, "a compressed message is damaged", len(s.data), at)
-				continue
-			}
-			m.Data = s.plain
-		}
-		return m, id, nil
+		return Message{Channel: s.channels[s.topic], LogTime: at, PublishTime: at, Data: s.data}, id, nil
 	}
-}
-
-// isCompressed reports whether a message is compressed: as the metadata say, or without them by its first bytes, which no
-// CDR has.
-func (s *sqliteFile) isCompressed(c *Channel, data []byte) bool {
-	if s.zstd == nil && !s.described && c.Encoding == "cdr" && bytes.HasPrefix(data, zstdMagic) {
-		s.decompressMessages()
-	}
-	return s.zstd != nil
 }
 
 // scan reads the next row. Rows that do not come in order are damage: a broken tree
@@ -275,7 +241,7 @@ func (s *sqliteFile) scan() error {
 	if s.byID && s.id <= s.lastID || !s.byID && s.delivered > 0 && (at < s.after || at == s.after && s.id <= s.afterID) {
 		return fmt.Errorf("rows are out of order")
 	}
-	if at < 0 || at == engram.MaxTime {
+	if at == engram.MaxTime {
 		return fmt.Errorf("a message's time is out of range")
 	}
 	return nil
@@ -387,9 +353,6 @@ func (s *sqliteFile) Loss() []Loss { return s.loss }
 func (s *sqliteFile) Close() error {
 	if s.rows != nil {
 		s.rows.Close()
-	}
-	if s.zstd != nil {
-		s.zstd.Close()
 	}
 	return closeCut(s.files, s.db.Close())
 }

@@ -1,6 +1,7 @@
 package rosmsg
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,8 +11,8 @@ import (
 // Parse reads the definition of the message of that name ("pkg/Name" or
 // "pkg/msg/Name"): its fields, followed by the definitions it depends on, each
 // after a line of "=" and one "MSG: pkg/Name". Dependencies that the text leaves
-// out are taken from the built-in definitions. The error is Invalid and names the
-// line.
+// out are taken from the built-in definitions. One that stands there several times must have
+// the same fields each time. The error is Invalid and names the line.
 func Parse(v Version, name, text string) (*Definition, error) {
 	if len(text) > maxText {
 		return nil, badDefinition(name, 0, "is %d bytes long; at most %d are allowed", len(text), maxText)
@@ -23,6 +24,7 @@ func Parse(v Version, name, text string) (*Definition, error) {
 	p := &parser{version: v, root: name, messages: map[string]*Message{}}
 	cur := &Message{Name: name}
 	p.messages[name] = cur
+	var again []repeated
 	for line := range strings.Lines(text) {
 		p.line++
 		line = strings.TrimSpace(line)
@@ -43,7 +45,9 @@ func Parse(v Version, name, text string) (*Definition, error) {
 				return nil, badDefinition(name, p.line, "more than %d messages", maxMessages)
 			}
 			cur = &Message{Name: dep}
-			if _, ok := p.messages[dep]; !ok {
+			if first, ok := p.messages[dep]; ok {
+				again = append(again, repeated{first, cur, p.line})
+			} else {
 				p.messages[dep] = cur
 			}
 		default:
@@ -52,11 +56,37 @@ func Parse(v Version, name, text string) (*Definition, error) {
 			}
 		}
 	}
+	for _, r := range again {
+		if !slices.EqualFunc(r.first.Fields, r.message.Fields, func(a, b Field) bool { return p.sameField(r.first.Name, a, b) }) {
+			return nil, badDefinition(name, r.line, "%s is defined for the second time, with other fields", r.message.Name)
+		}
+	}
 	d := &Definition{Version: v, Root: p.messages[name], Messages: map[string]*Message{}, Text: text}
 	if err := p.resolve(d, d.Root, 0); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// repeated is a message that is defined before, from that line on.
+type repeated struct {
+	first, message *Message
+	line           int
+}
+
+// sameField reports whether two fields of a message are read alike. Types of messages may be written with their
+// package or without.
+func (p *parser) sameField(owner string, a, b Field) bool {
+	of, other := shortName(a.Type.Message), shortName(b.Type.Message)
+	if of != other {
+		x, errX := p.find(of, owner)
+		y, errY := p.find(other, owner)
+		if x == nil || x != y || errX != nil || errY != nil {
+			return false
+		}
+	}
+	a.Type.Message, b.Type.Message = "", ""
+	return a.Name == b.Name && a.Type == b.Type
 }
 
 type parser struct {

@@ -293,3 +293,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A message that is defined several times is one where the fields are the same; where they differ, nothing
+// tells by which ones the messages were written.
+func TestMessagesDefinedTwice(t *testing.T) {
+	const text = "Point a\n===\nMSG: lab/Point\nfloat64 x\nfloat64 y 1.5 # a default\n===\nMSG: lab/Point\n# the same\n%s\n"
+	for fields, want := range map[string]string{
+		"float64 x\nint32 K=7\nfloat64 y":                        "",
+		"float64 x\nfloat64 y\n===\nMSG: lab/A\nlab/msg/Point a": "",
+		"float64 x\nfloat64 y\n===\nMSG: lab/A\nother/Point a":   "with other fields",
+		"float64 y\nfloat64 x":                                   "lab/Point is defined for the second time, with other fields",
+		"float64 x\nfloat32 y":                                   "line 7: ",
+		"float64 x\nfloat64 y\nfloat64 z":                        "with other fields",
+		"float64 x\nfloat64 y\n===\nMSG: lab/A\nPoint a":         "",
+		"float64 x\nfloat64 y\n===\nMSG: lab/A\nPoint b":         "with other fields",
+	} {
+		d, err := Parse(ROS2, "lab/msg/A", strings.Replace(text, "%s", fields, 1))
+		if want == "" && (err != nil || len(d.Messages["lab/Point"].Fields) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", fields, err, want)
+		}
+	}
+}

@@ -93,8 +93,14 @@ func TestUnprintedLinesAreFound(t *testing.T) {
 	}
 }
 
-// TestWalkthrough types the commands of docs/distribution.md.
+// TestWalkthrough types the commands of docs/distribution.md that need no root.
 func TestWalkthrough(t *testing.T) {
+	testkit.RealTime(t, "the servers of a guide see each other in the seconds that it waits")
+	walk(t, "<!-- walkthrough -->", "<!-- end of the walkthrough -->", false)
+}
+
+// TestWalkthroughOfALink types those that cut a link between computers.
+func TestWalkthroughOfALink(t *testing.T) {
 	testkit.RealTime(t, "the servers of a guide see each other in the seconds that it waits")
 	probe, err := netlab.New(t.TempDir())
 	if errors.Is(err, engram.Unsupported) {
@@ -109,11 +115,18 @@ func TestWalkthrough(t *testing.T) {
 	if out, err := exec.Command("sh", "-c", "ip link add egprobe type bridge && ip link del egprobe").CombinedOutput(); err != nil {
 		t.Skipf("a bridge cannot be made here: %v: %s", err, out)
 	}
+	walk(t, "<!-- walkthrough of a link -->", "<!-- end of the walkthrough of a link -->", true)
+}
+
+// walk types the commands of docs/distribution.md between two marks, and compares what they print. The last
+// block tidies up, in a shell of its own where what is left behind is not of the shell.
+func walk(t *testing.T, begin, end string, apart bool) {
+	t.Helper()
 	text, err := os.ReadFile("../../docs/distribution.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := blocks(string(text), "<!-- walkthrough -->", "<!-- end of the walkthrough -->")
+	all := blocks(string(text), begin, end)
 	if len(all) < 5 {
 		t.Fatalf("the guide has %d blocks of commands", len(all))
 	}
@@ -138,9 +151,18 @@ func TestWalkthrough(t *testing.T) {
 	}
 	w.Close()
 	out := bufio.NewReader(r)
-	// Whatever happens, the last block tidies up, in a shell of its own.
-	defer func() {
+	typed := all
+	if apart {
+		typed = all[:len(all)-1]
+	}
+	defer func() { // whatever happens
 		stdin.Close()
+		if !apart {
+			_ = shell.Cancel()
+			_ = shell.Wait() // it was killed
+			r.Close()
+			return
+		}
 		tidy := exec.Command("bash", "-c", all[len(all)-1].commands)
 		if out, err := tidy.CombinedOutput(); err != nil {
 			t.Errorf("docs/distribution.md:%d: %v: %s", all[len(all)-1].line, err, out)
@@ -151,7 +173,7 @@ func TestWalkthrough(t *testing.T) {
 	const done = "--- the block is done:"
 	// Servers in the background keep the output open when the shell ends.
 	fmt.Fprintf(stdin, "trap \"echo '%s' failed\" EXIT\n", done)
-	for _, b := range all[:len(all)-1] {
+	for _, b := range typed {
 		fmt.Fprintf(stdin, "{\n%s}\necho '%s' $?\n", b.commands, done)
 		var printed bytes.Buffer
 		for {

@@ -25,22 +25,41 @@ func Parse(b []byte) (body ast.Node, err error) {
 			body, err = nil, fmt.Errorf("the YAML cannot be parsed: %v", p)
 		}
 	}()
-	f, err := parser.ParseBytes(b, 0)
+	f, err := parser.ParseBytes(withoutDirectives(b), 0)
 	if err != nil {
 		return nil, fmt.Errorf("the YAML cannot be parsed: %w", err)
 	}
-	docs := 0
-	for _, d := range f.Docs { // the parser has a directive, such as %YAML 1.2, as one of its own
-		if _, directive := d.Body.(*ast.DirectiveNode); directive {
-			continue
-		}
-		docs++
-		body = d.Body
+	if len(f.Docs) > 1 {
+		return nil, fmt.Errorf("the file holds %d YAML documents; write one", len(f.Docs))
 	}
-	if docs > 1 {
-		return nil, fmt.Errorf("the file holds %d YAML documents; write one", docs)
+	if len(f.Docs) == 1 {
+		body = f.Docs[0].Body
 	}
 	return body, nil
+}
+
+// withoutDirectives returns a text whose directives, such as %YAML 1.2, are comments, and which has no
+// byte order mark: the parser takes a directive for a document of its own, and knows one at most.
+func withoutDirectives(b []byte) []byte {
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	var found []int
+	at := 0
+	for line := range bytes.Lines(b) {
+		switch word := bytes.TrimSpace(line); {
+		case line[0] == '%':
+			found = append(found, at)
+		case len(found) > 0 && bytes.HasPrefix(word, []byte("---")):
+			b = bytes.Clone(b)
+			for _, i := range found {
+				b[i] = '#'
+			}
+			return b
+		case len(word) > 0 && word[0] != '#':
+			return b
+		}
+		at += len(line)
+	}
+	return b
 }
 
 // Errorf returns an error about a node, with its line.

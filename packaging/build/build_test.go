@@ -115,3 +115,22 @@ func TestCheckStatic(t *testing.T) {
 		t.Errorf("%s is said to be static", dynamic)
 	}
 }
+
+// It finds one that is not stripped.
+func TestCheckStripped(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for flags, want := range map[string]string{"": "not stripped", "-s -w": ""} {
+		binary := filepath.Join(dir, "main")
+		cmd := exec.Command("go", "build", "-ldflags", flags, "-o", binary, "main.go")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if err := checkStatic(binary); err != nil && want == "" || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("linked with %q: %v", flags, err)
+		}
+	}
+}

@@ -124,14 +124,19 @@ func (b *build) compile(arch string) (string, error) {
 	return binary, nil
 }
 
-// checkStatic refuses a binary that needs a dynamic linker or libraries: it would not run
-// on every robot.
+// checkStatic refuses a binary that needs a dynamic linker or libraries, which would not run
+// on every robot, and one with symbols or debugging information, which take a third of its size.
 func checkStatic(binary string) error {
 	f, err := elf.Open(binary)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	for _, name := range []string{".symtab", ".debug_info", ".zdebug_info"} {
+		if f.Section(name) != nil {
+			return fmt.Errorf("%s is not stripped: it has a section %s", binary, name)
+		}
+	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
 			return fmt.Errorf("%s is not static: it has a segment %v", binary, p.Type)

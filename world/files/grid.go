@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
@@ -41,7 +42,8 @@ const MaxPixels = 32 << 20
 
 // ReadGrid reads a map_server YAML, whose image open returns. file is its name in errors. A
 // relative path of the image is meant beside the YAML file, and may not lead out of its folder;
-// an absolute one is taken as it is. Members that map_server does not know are left out, with a note. The
+// an absolute one is taken as it is. Members that map_server does not know are left out, with a note; numbers may
+// stand in quotes. The
 // errors are Invalid, or those of open.
 func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) (*Grid, error) {
 	if bytes.HasPrefix(text, []byte("P2")) || bytes.HasPrefix(text, []byte("P5")) || bytes.HasPrefix(text, []byte("\x89PNG")) {
@@ -56,6 +58,11 @@ func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) 
 	for _, key := range []string{"image", "resolution", "origin"} {
 		if f.get(key) == nil {
 			r.fail(n.line, "map", "it has no %s", key)
+		}
+	}
+	for _, key := range []string{"resolution", "origin", "occupied_thresh", "free_thresh"} {
+		if n := f.get(key); n != nil {
+			unquote(n)
 		}
 	}
 	g := &Grid{Image: f.text("image"), Occupied: 0.65, Free: 0.196, Mode: "trinary"}
@@ -76,7 +83,7 @@ func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) 
 	}
 	g.thresholds(f)
 	if m := f.get("mode"); m != nil {
-		if g.Mode = m.text(); g.Mode != "trinary" && g.Mode != "scale" && g.Mode != "raw" {
+		if g.Mode = strings.ToLower(m.text()); g.Mode != "trinary" && g.Mode != "scale" && g.Mode != "raw" {
 			f.fail(m, "the mode is %s; it is one of trinary, scale, raw", m.what())
 		}
 	}
@@ -99,13 +106,31 @@ func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) 
 	return g, nil
 }
 
-// yesOrNo reads a truth value of YAML 1.1, which map_server reads.
+// unquote makes numbers of texts, and of those in a list, that are written as numbers: map_server reads
+// them all the same.
+func unquote(n *node) {
+	switch v := n.value.(type) {
+	case string:
+		if x, err := strconv.ParseFloat(v, 64); err == nil {
+			n.value = x
+		}
+	case []*node:
+		for _, item := range v {
+			unquote(item)
+		}
+	}
+}
+
+// yesOrNo reads a truth value as YAML 1.1 writes it, or as a number, as map_server does.
 func yesOrNo(word string) (yes, ok bool) {
 	switch strings.ToLower(word) {
-	case "yes", "y", "on":
+	case "yes", "y", "on", "true":
 		return true, true
-	case "no", "n", "off":
+	case "no", "n", "off", "false":
 		return false, true
+	}
+	if x, err := strconv.ParseFloat(word, 64); err == nil && (x == 0 || x == 1) {
+		return x == 1, true
 	}
 	return false, false
 }
@@ -115,10 +140,6 @@ func (g *Grid) thresholds(f *fields) {
 		switch v := n.value.(type) {
 		case bool:
 			g.Negate = v
-		case int64:
-			if g.Negate = v != 0; v != 0 && v != 1 {
-				f.fail(n, "negate is %d; 0 or 1 is expected", v)
-			}
 		default:
 			var ok bool
 			if g.Negate, ok = yesOrNo(n.text()); !ok {

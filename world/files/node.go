@@ -47,6 +47,7 @@ func parse(b []byte, file string) (*node, error) {
 	if len(b) > MaxBytes {
 		return nil, engram.Errorf(engram.Exhausted, file, "the file has %d bytes; at most %d are read", len(b), MaxBytes)
 	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	if begin := bytes.TrimLeft(b, " \t\r\n"); strings.HasSuffix(file, ".json") || len(begin) > 0 && (begin[0] == '{' || begin[0] == '[') && json.Valid(begin) {
 		return parseJSON(b, file)
 	}

@@ -66,7 +66,7 @@ class RealRecording(WithRecorder):
 
     def setUp(self):
         super().setUp()
-        run("import", str(RECORDING), address=self.server.socket)
+        run("import", str(RECORDING), "--to", "/joint_commands=RobotState/Proprioception", address=self.server.socket)
         [self.file] = self.files()
 
     def test_is_what_the_server_has(self):
