@@ -1,12 +1,15 @@
 package idf
 
 import (
+	"bytes"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -19,6 +22,13 @@ type TextOptions struct {
 	// Items is up to how many items of a list or dict are shown before the rest is
 	// only counted; 0 means 8, negative no limit.
 	Items int
+	// Time is the snapshot's, which stands beside the text: a member timestamp that
+	// equals it is left out. 0 is none.
+	Time engram.Time
+	// Brief shortens what a line has no room for: links to their last two names, times
+	// to the time of day where they are of the day of Time, numbers in lists and vectors
+	// to three digits behind the point.
+	Brief bool
 }
 
 const defaultTextItems = 8
@@ -45,17 +55,95 @@ func (t *Type) Text(b []byte, o TextOptions) (string, error) {
 		w.message(l, v)
 	case w.summary(l, v):
 	case o.Lines:
-		w.lines(l, object, 0)
+		w.lines(l, w.untimed(object), 0)
 	default:
-		w.members(l, object)
+		w.members(l, w.untimed(object))
 	}
 	return string(w.buf), nil
+}
+
+// Difference is [Type.Text] on one line, in two parts: the members that differ from a
+// payload before, also those that are zero or unset now, and those that are as before.
+// Both are "" where there is nothing of it. The error is Corrupt.
+func (t *Type) Difference(b, before []byte, o TextOptions) (changed, same string, err error) {
+	o.Lines = false
+	v, err := t.Decode(b)
+	if err != nil {
+		return "", "", err
+	}
+	l := t.layout()
+	object, ok := v.(map[string]any)
+	if l.special != isObject || !ok || (&textWriter{}).summary(l, v) {
+		whole, err := t.Text(b, o)
+		if bytes.Equal(b, before) {
+			return "", whole, err
+		}
+		return whole, "", err
+	}
+	now, then := fieldsOf(b), fieldsOf(before)
+	w := textWriter{opts: o}
+	if o.Items == 0 {
+		w.opts.Items = defaultTextItems
+	}
+	object = w.untimed(object)
+	alike := maps.Clone(object)
+	first := true
+	for _, m := range l.members {
+		if bytes.Equal(now[m.number], then[m.number]) {
+			continue
+		}
+		delete(alike, m.name)
+		v, ok := object[m.name]
+		if !ok && m.name == "timestamp" && len(now[m.number]) > 0 {
+			continue // it stands beside
+		}
+		w.next(&first, m)
+		if ok {
+			w.member(m, v)
+		} else {
+			w.print("unset")
+		}
+	}
+	changed = string(w.buf)
+	w.buf = w.buf[:0]
+	w.members(l, alike)
+	return changed, string(w.buf), nil
+}
+
+// fieldsOf returns the bytes of each field of a message that was decoded before.
+func fieldsOf(b []byte) map[protowire.Number][]byte {
+	fields := map[protowire.Number][]byte{}
+	for len(b) > 0 {
+		number, _, n := protowire.ConsumeField(b)
+		if n < 0 {
+			break
+		}
+		if fields[number] == nil {
+			fields[number] = b[:n:n]
+		} else {
+			fields[number] = append(fields[number], b[:n]...)
+		}
+		b = b[n:]
+	}
+	return fields
 }
 
 // textWriter writes plain values as text.
 type textWriter struct {
 	buf  []byte
 	opts TextOptions
+	deep bool // in a list or vector
+}
+
+// untimed returns an object's members without the timestamp that stands beside them.
+func (w *textWriter) untimed(object map[string]any) map[string]any {
+	v, ok := object["timestamp"]
+	if w.opts.Time == 0 || !ok || v != w.opts.Time {
+		return object
+	}
+	object = maps.Clone(object)
+	delete(object, "timestamp")
+	return object
 }
 
 func (w *textWriter) print(s string) { w.buf = append(w.buf, s...) }
@@ -163,14 +251,19 @@ func (w *textWriter) members(l *layout, object map[string]any) {
 		if !ok || !m.presence && isZero(v) {
 			continue
 		}
-		if !first {
-			w.print(", ")
-		}
-		first = false
-		w.print(m.name)
-		w.print(": ")
+		w.next(&first, m)
 		w.member(m, v)
 	}
+}
+
+// next begins a member on a line.
+func (w *textWriter) next(first *bool, m *member) {
+	if !*first {
+		w.print(", ")
+	}
+	*first = false
+	w.print(m.name)
+	w.print(": ")
 }
 
 // isZero reports whether a value is what a member without presence has if it is not
@@ -253,6 +346,7 @@ func (w *textWriter) tuple(l *layout, v any) {
 // items writes a list, cut after some.
 func (w *textWriter) items(v any, item func(int, any)) {
 	items, _ := v.([]any)
+	defer w.within()()
 	w.print("[")
 	for i, x := range items {
 		if i > 0 {
@@ -314,11 +408,11 @@ func (w *textWriter) any(v any) {
 	case []byte:
 		w.print(grouped(len(v)) + " bytes")
 	case engram.Time:
-		w.buf = v.Append(w.buf)
+		w.time(v)
 	case time.Duration:
 		w.print(v.String())
 	case engram.ID:
-		w.print(printable(v.String()))
+		w.link(v)
 	case Enum:
 		w.buf = v.append(w.buf)
 	case *NDArray:
@@ -332,13 +426,59 @@ func (w *textWriter) any(v any) {
 	}
 }
 
+// within marks that what is written is in a list or vector, until the returned function is
+// called.
+func (w *textWriter) within() (end func()) {
+	before := w.deep
+	w.deep = true
+	return func() { w.deep = before }
+}
+
 // float writes the shortest text that tells the number, of six digits at most.
 func (w *textWriter) float(f float64, bits int) {
 	text := strconv.FormatFloat(f, 'g', -1, bits)
 	if short := strconv.FormatFloat(f, 'g', 6, bits); len(short) < len(text) {
 		text = short
 	}
+	if w.opts.Brief && w.deep {
+		format, digits := byte('g'), 3
+		if a := math.Abs(f); a >= 1 && a < 1e6 {
+			format = 'f'
+		}
+		if short := strconv.FormatFloat(f, format, digits, bits); len(short) < len(text) {
+			text = short
+		}
+	}
 	w.print(text)
+}
+
+// time writes a time; a brief one of the same day as the snapshot's has no date, and no zeros
+// at its end.
+func (w *textWriter) time(t engram.Time) {
+	text := t.String()
+	if of := w.opts.Time; w.opts.Brief && of != 0 {
+		if date := len("2006-01-02 "); of.String()[:date] == text[:date] {
+			text = strings.TrimRight(strings.TrimRight(text[date:], "0"), ".:")
+		}
+	}
+	w.print(text)
+}
+
+// link writes an ID; a brief one is its last two names, with its time where that is not the
+// snapshot's.
+func (w *textWriter) link(id engram.ID) {
+	if !w.opts.Brief || id.Level() < engram.LevelEntity {
+		w.print(printable(id.String()))
+		return
+	}
+	w.print(printable(id.ProviderSegment() + "/" + id.Entity()))
+	if t, ok := id.Time(); ok && t != w.opts.Time {
+		w.print(" ")
+		w.time(t)
+	}
+	if i, ok := id.Index(); ok && i > 0 {
+		w.print("/" + strconv.Itoa(i))
+	}
 }
 
 func (w *textWriter) array(a *NDArray) {

@@ -5,7 +5,10 @@ import (
 	"image"
 	"image/jpeg"
 	"image/png"
+	"maps"
+	"math"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -151,4 +154,58 @@ func TestTextOfAnything(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A payload beside the one before: what differs stands first, also what is zero or unset now; a
+// timestamp that stands beside the line is left out.
+func TestDifference(t *testing.T) {
+	ty := zoo(t)
+	nan := math.NaN()
+	before := map[string]any{"name": "cup", "ratio": nan, "count": 3, "seen_in": engram.MustID("Vision/ImageRGB"), "joints": []float64{1, nan}}
+	for _, c := range []struct {
+		change        map[string]any
+		changed, same string
+	}{
+		{nil, "", `name: "cup", count: 3, ratio: NaN, joints: [1, NaN], seen_in: Vision/ImageRGB`},
+		{map[string]any{"count": 4}, "count: 4", `name: "cup", ratio: NaN, joints: [1, NaN], seen_in: Vision/ImageRGB`},
+		{map[string]any{"count": nil, "seen_in": nil}, "count: 0, seen_in: unset", `name: "cup", ratio: NaN, joints: [1, NaN]`},
+		{map[string]any{"name": "jug", "count": nil, "ratio": nil, "seen_in": nil, "joints": nil}, `name: "jug", count: 0, ratio: 0, joints: [], seen_in: unset`, ""},
+	} {
+		now := maps.Clone(before)
+		for k, v := range c.change {
+			if now[k] = v; v == nil {
+				delete(now, k)
+			}
+		}
+		changed, same, err := ty.Difference(mustEncode(t, ty, now), mustEncode(t, ty, before), TextOptions{})
+		if err != nil || changed != c.changed || same != c.same {
+			t.Errorf("with %v changed it is\n%s\n%s, %v; want\n%s\n%s", c.change, changed, same, err, c.changed, c.same)
+		}
+	}
+	if _, _, err := ty.Difference([]byte{0xff}, nil, TextOptions{}); engram.CodeOf(err) != engram.Corrupt {
+		t.Errorf("damaged bytes: %v", err)
+	}
+}
+
+func TestBriefText(t *testing.T) {
+	ty := zoo(t)
+	at := engram.Time(1_700_000_000_500_000_000)
+	image := engram.MustID("Vision/ImageRGB/robot/left")
+	for _, c := range []struct {
+		value map[string]any
+		want  string
+	}{
+		{map[string]any{"joints": []float64{1.23456, 0.0012345, 123456.789, 1e9, -0.5}, "ratio": 0.123456789}, "ratio: 0.123457, joints: [1.235, 0.00123, 123457, 1e+09, -0.5]"},
+		{map[string]any{"time": at.Add(10 * time.Second)}, "time: 22:13:30.5"},
+		{map[string]any{"time": at.Add(24 * time.Hour)}, "time: 2023-11-15 22:13:20.500000"},
+		{map[string]any{"seen_in": image.At(at).Instance(0)}, "seen_in: robot/left"},
+		{map[string]any{"seen_in": image.At(at.Add(time.Second)).Instance(2)}, "seen_in: robot/left 22:13:21.5/2"},
+		{map[string]any{"seen_in": engram.MustID("Vision/ImageRGB")}, "seen_in: Vision/ImageRGB"},
+		{map[string]any{"pose": map[string]any{"position": map[string]any{"x": 0.1234567}, "orientation": map[string]any{"w": 1}}}, "pose: (0.123, 0, 0) (0, 0, 0, 1)"},
+		{map[string]any{"pose": map[string]any{"position": map[string]any{"x": 1}}}, "pose: {position: (1, 0, 0)}"},
+	} {
+		if got, err := ty.Text(mustEncode(t, ty, c.value), TextOptions{Brief: true, Time: at}); err != nil || got != c.want {
+			t.Errorf("%v is %q, %v; want %q", c.value, got, err, c.want)
+		}
+	}
 }

@@ -274,11 +274,26 @@ type indenter struct {
 	inLine bool
 }
 
+const demoIndent = "    "
+
+func (i *indenter) layout() layout {
+	l := layoutOf(i.w)
+	l.width = max(0, l.width-len(demoIndent))
+	return l
+}
+
+func (i *indenter) writeLine(spans []span) error {
+	if len(spans) > 0 {
+		spans = append([]span{{text: demoIndent}}, spans...)
+	}
+	return printWhole(i.w, spans...)
+}
+
 func (i *indenter) Write(p []byte) (int, error) {
 	var b strings.Builder
 	for line := range strings.Lines(string(p)) {
 		if !i.inLine && line != "\n" {
-			b.WriteString("    ")
+			b.WriteString(demoIndent)
 		}
 		b.WriteString(line)
 		i.inLine = !strings.HasSuffix(line, "\n")

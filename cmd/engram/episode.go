@@ -185,7 +185,7 @@ func newEpisodeLs() *cobra.Command {
 				objects[i] = toEpisodeJSON(e)
 				start, length, note := cell{}, cell{}, noteOf(e)
 				if !e.Recorded.Empty() {
-					start = cell{e.Recorded.Start.String()[:len("2006-01-02 15:04:05")], e.Recorded.Start.String()}
+					start = cellOf(e.Recorded.Start.String()[:len("2006-01-02 15:04:05")], e.Recorded.Start.String())
 					spans := recordedSpans(cmd, store, e)
 					length = lengthOf(spans...)
 					if len(spans) > 1 {
@@ -218,7 +218,7 @@ func lengthOf(spans ...engram.Interval) cell {
 	for _, iv := range spans {
 		d += iv.End.Sub(iv.Start)
 	}
-	return cell{formatDuration(d), d.String()}
+	return cellOf(formatDuration(d), d.String())
 }
 
 // spansApart is how far apart the times of an episode's entities are at least that are

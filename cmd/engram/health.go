@@ -74,7 +74,7 @@ func printHealth(cmd *cobra.Command, format string, r health.Report) error {
 	}
 	out := &table{header: []string{"CHECK", "STATUS", "REASON"}}
 	for _, c := range r.Checks {
-		out.add(c.Check, string(c.Status), visible(c.Reason))
+		out.add(c.Check, state(c.Status), visible(c.Reason))
 	}
 	return print[health.Finding](cmd.OutOrStdout(), format, out, nil)
 }

@@ -170,7 +170,7 @@ func showKnowledge(cmd *cobra.Command, args []string, format string) error {
 					}
 					shown = blanks[shown]
 				}
-				t.add(cell{strings.Repeat("  ", depth) + short.shorten(of.P.Value), of.P.Value}, cell{short.term(shown), of.O.Value}, s.Provider(), s.Since())
+				t.add(cellOf(strings.Repeat("  ", depth)+short.shorten(of.P.Value), of.P.Value), cellOf(short.term(shown), of.O.Value), s.Provider(), s.Since())
 				all = append(all, knowledgeSaid{termObject(of.S), of.P.Value, termObject(of.O), s.Provider(), s.Since(), s.Arrived})
 			}
 			eachSaid(s, add)

@@ -110,7 +110,7 @@ such as a full disk, it is said and the exit code is 1.`,
 				start, length := cell{}, cell{}
 				if !s.Span.Empty() {
 					o.Start, o.End = new(s.Span.Start), new(s.Span.End)
-					start = cell{s.Span.Start.String()[:len("2006-01-02 15:04:05")], s.Span.Start.String()}
+					start = cellOf(s.Span.Start.String()[:len("2006-01-02 15:04:05")], s.Span.Start.String())
 					length = lengthOf(s.Span)
 				}
 				object.Segments = append(object.Segments, o)

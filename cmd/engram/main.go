@@ -30,7 +30,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)           // a second signal ends the process at once
 	slog.SetLogLoggerLevel(slog.LevelWarn) // who types commands is not told what servers log
-	code := run(ctx, os.Args[1:], os.Stdin, newScreen(os.Stdout), os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdin, newScreen(os.Stdout), newNotes(os.Stderr))
 	os.Exit(code)
 }
 
@@ -52,6 +52,7 @@ func outcome(ctx context.Context, cmd *cobra.Command, err error, stderr io.Write
 	var usage *usageError
 	var loss *lossError
 	told := func(err error) string { return withoutSecrets(oneLine(err.Error())) }
+	stderr = failed(stderr)
 	switch {
 	case err == nil:
 		return exitOK

@@ -128,9 +128,9 @@ func edgeCells(e *pose.EdgeInfo) []any {
 	if e.Kind == pose.KindFixed {
 		return []any{e.Kind, "", "", "", ""}
 	}
-	first, last := "-", "-"
+	first, last := text("-"), text("-")
 	if e.Samples > 0 {
-		first, last = e.First.String(), e.Last.String()
+		first, last = plainTime(e.First), plainTime(e.Last)
 	}
 	return []any{e.Kind, e.Joint, e.Samples, first, last}
 }

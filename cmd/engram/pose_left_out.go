@@ -48,7 +48,7 @@ committed and counted by 'engram stats'.`,
 				}
 				reason := strings.TrimPrefix(l.Reason.Error(), entity+": ")
 				objects[i] = leftOutJSON{entity, l.Count, l.Last, engram.CodeOf(l.Reason).String(), reason}
-				out.add(entity, l.Count, l.Last.String(), reason)
+				out.add(entity, l.Count, plainTime(l.Last), reason)
 			}
 			return print(cmd.OutOrStdout(), format, out, objects)
 		})

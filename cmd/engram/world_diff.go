@@ -164,9 +164,7 @@ func printChange(cmd *cobra.Command, format string, o *diffJSON) error {
 	for _, c := range o.changes() {
 		words = append(words, strings.TrimSpace(c[0]+" "+c[1]))
 	}
-	line := fmt.Sprintf("%s  %s  %s", o.Time.String()[:len("2006-01-02 15:04:05.000")], visible(o.Name), visible(strings.Join(words, "; ")))
-	cmd.Println(cutLine(line, terminalWidth(cmd.OutOrStdout())))
-	return nil
+	return printLine(cmd.OutOrStdout(), span{faint, o.Time.String()[:len(dateLayout+" "+milliLayout)] + "  "}, span{bright, o.Name}, span{text: "  " + strings.Join(words, "; ")})
 }
 
 // diffJSON is how an item differs, as diff and watch print it.

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rivo/uniseg"
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/memories"
+)
+
+// fakeTerminal is a terminal of so many cells that shows styles as ⟨1⟩text⟨⟩.
+type fakeTerminal struct {
+	bytes.Buffer
+	width int
+}
+
+func (t *fakeTerminal) layout() layout { return layout{width: t.width} }
+
+func (t *fakeTerminal) writeLine(spans []span) error {
+	for _, s := range spans {
+		if s.style != plain && s.text != "" {
+			s.text = "⟨" + string(s.style) + "⟩" + s.text + "⟨⟩"
+		}
+		t.WriteString(s.text)
+	}
+	t.WriteByte('\n')
+	return nil
+}
+
+// Whatever the spans hold, a line is no wider than the terminal, ends with a sign where something is
+// missing, and none of the texts steers the terminal.
+func TestLinesFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var spans []span
+		whole := ""
+		for _, text := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "cup ", "机器人", "\x1b[2J", "  ", "", "é", "x\u202ey"}), 0, 12).Draw(t, "texts") {
+			spans = append(spans, span{rapid.SampledFrom([]style{plain, faint, bright}).Draw(t, "style"), text})
+			whole += visible(text)
+		}
+		width := rapid.IntRange(1, 30).Draw(t, "width")
+		whole = strings.TrimRight(whole, " ")
+		got := ""
+		for _, s := range cutSpans(spans, width) {
+			got += s.text
+		}
+		switch n := uniseg.StringWidth(got); {
+		case n > width:
+			t.Errorf("%q is %d cells wide, of %d", got, n, width)
+		case uniseg.StringWidth(whole) <= width && got != whole:
+			t.Errorf("%q was cut to %q, on %d cells", whole, got, width)
+		case got != whole && !(strings.HasSuffix(got, "…") && strings.HasPrefix(whole, strings.TrimSuffix(got, "…"))):
+			t.Errorf("%q was cut to %q", whole, got)
+		}
+		if strings.ContainsFunc(got, unprintable) {
+			t.Errorf("the line is %q", got)
+		}
+	})
+}
+
+// Colours are the program's alone: on a screen without them, and in a file, there is none.
+func TestColours(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "screen")
+	for _, c := range []struct {
+		colour bool
+		want   string
+	}{{true, "\x1b[32mok\x1b[0m  \\x1b[31mcup\n"}, {false, "ok  \\x1b[31mcup\n"}} {
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := printLine(&screen{File: f, colour: c.colour}, span{good, "ok"}, span{text: "  \x1b[31mcup"}, span{faint, "   "}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != c.want {
+			t.Errorf("with colours %v the terminal got %q, %v; want %q", c.colour, got, err, c.want)
+		}
+		if newScreen(f) != f || newNotes(f) != f {
+			t.Error("a file is no terminal")
+		}
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n := notes{f}
+	for _, line := range []string{"engram: a copy answers\n", "5 snapshots\n"} {
+		if k, err := n.WriteString(line); err != nil || k != len(line) {
+			t.Errorf("%d bytes of %q, %v", k, line, err)
+		}
+	}
+	_, _ = failed(n).Write([]byte("engram: refused\n"))
+	want := "\x1b[33mengram: a copy answers\x1b[0m\n5 snapshots\n\x1b[31mengram: refused\x1b[0m\n"
+	if got, err := os.ReadFile(name); err != nil || string(got) != want {
+		t.Errorf("the terminal got %q, %v; want %q", got, err, want)
+	}
+}
+
+// On a terminal a table fits: times of today have no date, spare columns go, with a word, and names
+// are cut in their middle, behind the lines of a tree.
+func TestTableFits(t *testing.T) {
+	now := engram.Now()
+	for _, width := range []int{200, 60, 40, 12} {
+		out := &fakeTerminal{width: width}
+		tab := &table{header: []string{"ID", "COUNT", "FIRST", "LAST", "TYPE"}, right: []bool{1: true}, spare: []string{"FIRST", "TYPE"}}
+		tab.add("Object", 5, now, age(now.Add(-9900*time.Millisecond)), "lab.Object")
+		tab.add("└─ A name that is far longer than its column", 7, now, age(now.Add(-9900*time.Millisecond)), "")
+		if err := tab.write(out); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(strings.NewReplacer("⟨2⟩", "", "⟨⟩", "").Replace(out.String()), "\n"), "\n")
+		for _, line := range lines {
+			if n := uniseg.StringWidth(line); n > width {
+				t.Errorf("on %d cells a line has %d: %q", width, n, line)
+			}
+		}
+		clock := now.String()[len(dateLayout)+1:][:len(milliLayout)]
+		switch width {
+		case 200:
+			if len(lines) != 3 || !strings.Contains(lines[1], "  "+clock+"  9.9 s ago  lab.Object") || strings.Contains(lines[1], now.String()[:len(dateLayout)]) || !strings.HasPrefix(lines[2], "└─ A name that is far longer than its column ") {
+				t.Errorf("on a wide terminal the table is\n%s", out.String())
+			}
+		case 60:
+			if len(lines) != 4 || strings.Contains(lines[0], "FIRST") || !strings.HasSuffix(lines[1], "9.9 s ago  lab.Object") || !strings.HasPrefix(lines[2], "└─ A name that i…an its column  ") ||
+				lines[3] != "(FIRST: on a wider terminal, or with -o csv)" {
+				t.Errorf("on 60 cells the table is\n%s", out.String())
+			}
+		case 40:
+			if !strings.Contains(lines[0], "COUNT") || strings.Contains(lines[0], "TYPE") {
+				t.Errorf("on 40 cells the table is\n%s", out.String())
+			}
+		}
+	}
+}
+
+// Lines for people: on a terminal a time and a name stand once, what differs comes first; in a file
+// every line is whole.
+func TestSnapshotLines(t *testing.T) {
+	instance, ok := memories.Type("engram.object.Instance")
+	if !ok {
+		t.Fatal("there is no type of objects")
+	}
+	types := newTypeCache(nil)
+	if _, err := types.known.Add(instance.Def()); err != nil {
+		t.Fatal(err)
+	}
+	day, err := engram.ParseTime("2026-11-29 14:03:07.375")
+	if err != nil {
+		t.Fatal(err)
+	}
+	print := func(w *snapshotLines, entity string, at engram.Time, x float64, delay time.Duration) {
+		t.Helper()
+		image := engram.MustID("Vision/ImageRGB/Simulation/head_camera").At(at).Instance(0)
+		payload, err := instance.Encode(map[string]any{"timestamp": at, "frame_id": "map", "object_class": engram.MustID("Object/Class/Simulation/cup"), "source_image": image,
+			"pose": map[string]any{"position": map[string]any{"x": x, "y": -0.219, "z": 0.849}, "orientation": map[string]any{"w": 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := engram.MustID("Object/Instance/Simulation/" + entity).At(at)
+		s := &engram.Snapshot{Time: at, Arrived: at.Add(delay), Instances: []engram.Instance{{Confidence: 0.9167, Payload: engram.Payload{Type: instance.Name(), Bytes: payload}}}}
+		if err := w.line(t.Context(), id, s, -1, s.Arrived); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written := func(w *snapshotLines) {
+		print(w, "cup", day, 1.17015, 51*time.Millisecond)
+		print(w, "cup", day.Add(100*time.Millisecond), 1.2, 4*time.Second)
+		print(w, "a-bottle-with-a-very-long-name", day.Add(10*time.Hour), 1, 0)
+	}
+	out := &fakeTerminal{width: 110}
+	w := newSnapshotLines(out, types)
+	w.base = baseOf([]engram.Pattern{engram.MustPattern("Object/Instance")})
+	written(w)
+	want := `⟨2⟩2026-11-29⟨⟩
+⟨2⟩14:03:07.375  ⟨⟩Simulation/cup  frame_id: "map", pose: (1.170, -0.219, 0.849) (0, 0, 0, 1), obje…  ⟨2⟩0.92   +51 ms⟨⟩
+⟨2⟩        .475  ⟨⟩Simulation/cup  ⟨1⟩pose: (1.2, -0.219, 0.849) (0, 0, 0, 1), source_image: Simulatio…⟨⟩  ⟨33⟩0.92   +4.0 s⟨⟩
+⟨2⟩2026-11-30⟨⟩
+⟨2⟩00:03:07.375  ⟨⟩Simulation/a-bottle-with-a-very-long-name  frame_id: "map", pose: (1, -0.219, 0.…  ⟨2⟩0.92  +0.0 ms⟨⟩
+`
+	if out.String() != want {
+		t.Errorf("the terminal shows\n%swant\n%s", out.String(), want)
+	}
+	var file bytes.Buffer
+	written(newSnapshotLines(&file, types))
+	rest := `frame_id: "map", pose: {position: (%s, -0.219, 0.849), orientation: (0, 0, 0, 1)}, object_class: Object/Class/Simulation/cup, source_image: Vision/ImageRGB/Simulation/head_camera/`
+	want = "2026-11-29 14:03:07.375000  Object/Instance/Simulation/cup  " + strings.Replace(rest, "%s", "1.17015", 1) + "2026-11-29 14:03:07.375000/0  0.92   +51 ms\n"
+	if got, _, _ := strings.Cut(file.String(), "\n"); got+"\n" != want {
+		t.Errorf("the file begins with\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Of an ID that is too long, its core segment and its entity stay the longest.
+func TestShortNames(t *testing.T) {
+	id := engram.MustID("RobotState/Proprioception/Simulation/humanoid")
+	for width, want := range map[int]string{0: id.String(), 160: id.String(), 100: "…/Proprioception/Simulation/humanoid", 80: "Proprioception/…/humanoid", 50: "…/humanoid"} {
+		l := newSnapshotLines(&fakeTerminal{width: width}, nil)
+		if got := l.name(id); got != want {
+			t.Errorf("on %d cells it is %q, want %q", width, got, want)
+		}
+	}
+	l := newSnapshotLines(&fakeTerminal{width: 160}, nil)
+	l.base = engram.MustID("RobotState/Proprioception/Simulation")
+	if got := l.name(id); got != "humanoid" {
+		t.Errorf("below its provider it is %q", got)
+	}
+	l.base = engram.MustID("Object")
+	if got := l.name(id); got != id.String() {
+		t.Errorf("elsewhere it is %q", got)
+	}
+}
