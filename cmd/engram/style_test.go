@@ -216,3 +216,28 @@ func TestShortNames(t *testing.T) {
 		t.Errorf("elsewhere it is %q", got)
 	}
 }
+
+// The help is wrapped to the terminal: paragraphs are set anew, examples stay.
+func TestWrapped(t *testing.T) {
+	text := "One two three\nfour.\n\n  engram  ls  # as it is, however long\nFive\nsix"
+	for width, want := range map[int]string{
+		80: "One two three four.\n\n  engram  ls  # as it is, however long\nFive six",
+		9:  "One two\nthree\nfour.\n\n  engram  ls  # as it is, however long\nFive six",
+	} {
+		if got := wrapped(text, width); got != want {
+			t.Errorf("in %d cells it is\n%s\nwant\n%s", width, got, want)
+		}
+	}
+	root := newRoot()
+	root.SetOut(&strings.Builder{})
+	fitHelp(root, 60)
+	watch, _, err := root.Find([]string{"watch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(watch.Long + "\n" + watch.LocalFlags().FlagUsagesWrapped(60)) {
+		if n := uniseg.StringWidth(strings.TrimRight(line, "\n")); n > 60 {
+			t.Errorf("a line of the help has %d cells: %q", n, line)
+		}
+	}
+}
