@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ type TextOptions struct {
 	Time engram.Time
 	// Brief shortens what a line has no room for: links to their last two names, times
 	// to the time of day where they are of the day of Time, numbers in lists and vectors
-	// to three digits behind the point.
+	// to three digits behind the point; on one line links come last.
 	Brief bool
 }
 
@@ -75,11 +76,13 @@ func (t *Type) Difference(b, before []byte, o TextOptions) (changed, same string
 	object, ok := v.(map[string]any)
 	if l.special != isObject || !ok || (&textWriter{}).summary(l, v) {
 		whole, err := t.Text(b, o)
-		if bytes.Equal(b, before) {
+		if then, was := t.Text(before, o); was == nil && whole == then {
 			return "", whole, err
 		}
 		return whole, "", err
 	}
+	was, _ := t.Decode(before)
+	objectBefore, _ := was.(map[string]any)
 	now, then := fieldsOf(b), fieldsOf(before)
 	w := textWriter{opts: o}
 	if o.Items == 0 {
@@ -88,9 +91,9 @@ func (t *Type) Difference(b, before []byte, o TextOptions) (changed, same string
 	object = w.untimed(object)
 	alike := maps.Clone(object)
 	first := true
-	for _, m := range l.members {
-		if bytes.Equal(now[m.number], then[m.number]) {
-			continue
+	for _, m := range w.ordered(l, object) {
+		if bytes.Equal(now[m.number], then[m.number]) || reflect.DeepEqual(object[m.name], objectBefore[m.name]) {
+			continue // a dict's items may stand in another order, and zeros or not
 		}
 		delete(alike, m.name)
 		v, ok := object[m.name]
@@ -246,7 +249,7 @@ func (w *textWriter) lineMessage(l *layout, v any, level int) {
 // members writes an object's members that are not zero, on one line.
 func (w *textWriter) members(l *layout, object map[string]any) {
 	first := true
-	for _, m := range l.members {
+	for _, m := range w.ordered(l, object) {
 		v, ok := object[m.name]
 		if !ok || !m.presence && isZero(v) {
 			continue
@@ -254,6 +257,23 @@ func (w *textWriter) members(l *layout, object map[string]any) {
 		w.next(&first, m)
 		w.member(m, v)
 	}
+}
+
+// ordered returns an object's members as they stand on a line: briefly, links behind the others, since
+// they say the least to people.
+func (w *textWriter) ordered(l *layout, object map[string]any) []*member {
+	if !w.opts.Brief {
+		return l.members
+	}
+	var links, others []*member
+	for _, m := range l.members {
+		if _, ok := object[m.name].(engram.ID); ok {
+			links = append(links, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	return append(others, links...)
 }
 
 // next begins a member on a line.
@@ -458,7 +478,7 @@ func (w *textWriter) time(t engram.Time) {
 	text := t.String()
 	if of := w.opts.Time; w.opts.Brief && of != 0 {
 		if date := len("2006-01-02 "); of.String()[:date] == text[:date] {
-			text = strings.TrimRight(strings.TrimRight(text[date:], "0"), ".:")
+			text = strings.TrimRight(strings.TrimRight(text[date:], "0"), ".")
 		}
 	}
 	w.print(text)
@@ -471,7 +491,10 @@ func (w *textWriter) link(id engram.ID) {
 		w.print(printable(id.String()))
 		return
 	}
-	w.print(printable(id.ProviderSegment() + "/" + id.Entity()))
+	if robot, _, ok := strings.Cut(id.Memory(), ":"); ok {
+		w.print(printable(engram.EscapeName(robot)) + ":")
+	}
+	w.print(printable(engram.EscapeName(id.ProviderSegment()) + "/" + engram.EscapeName(id.Entity())))
 	if t, ok := id.Time(); ok && t != w.opts.Time {
 		w.print(" ")
 		w.time(t)

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"maps"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -182,6 +183,24 @@ func TestDifference(t *testing.T) {
 			t.Errorf("with %v changed it is\n%s\n%s, %v; want\n%s\n%s", c.change, changed, same, err, c.changed, c.same)
 		}
 	}
+	// Equal values may be written in several ways.
+	now, then := mustEncode(t, ty, map[string]any{"numbered": map[int32]string{1: "a"}}), mustEncode(t, ty, map[string]any{"numbered": map[int32]string{2: "b"}})
+	both, other := append(slices.Clone(now), then...), append(slices.Clone(then), now...)
+	if changed, same, err := ty.Difference(append(both, 0x10, 0), other, TextOptions{}); err != nil || changed != "" || same != `numbered: {1: "a", 2: "b"}` {
+		t.Errorf("a dict in another order differs in %q, and not in %q, %v", changed, same, err)
+	}
+	// What is shown as a summary differs if that does.
+	image := func(width, pixel int) []byte {
+		return mustEncode(t, known(t, "foxglove.RawImage"), map[string]any{"width": width, "height": 1, "encoding": "mono8", "step": width, "data": bytes.Repeat([]byte{byte(pixel)}, width)})
+	}
+	for _, c := range []struct {
+		before        []byte
+		changed, same string
+	}{{image(2, 5), "", "RawImage mono8 2x1, 2 bytes"}, {image(3, 5), "RawImage mono8 2x1, 2 bytes", ""}} {
+		if changed, same, err := known(t, "foxglove.RawImage").Difference(image(2, 4), c.before, TextOptions{}); err != nil || changed != c.changed || same != c.same {
+			t.Errorf("an image differs in %q, not in %q, %v", changed, same, err)
+		}
+	}
 	if _, _, err := ty.Difference([]byte{0xff}, nil, TextOptions{}); engram.CodeOf(err) != engram.Corrupt {
 		t.Errorf("damaged bytes: %v", err)
 	}
@@ -196,6 +215,7 @@ func TestBriefText(t *testing.T) {
 		want  string
 	}{
 		{map[string]any{"joints": []float64{1.23456, 0.0012345, 123456.789, 1e9, -0.5}, "ratio": 0.123456789}, "ratio: 0.123457, joints: [1.235, 0.00123, 123457, 1e+09, -0.5]"},
+		{map[string]any{"seen_in": engram.MustID(`robot1:A/B/left\/right/c\\d`), "word": "links come last"}, `word: "links come last", seen_in: robot1:left\/right/c\\d`},
 		{map[string]any{"time": at.Add(10 * time.Second)}, "time: 22:13:30.5"},
 		{map[string]any{"time": at.Add(24 * time.Hour)}, "time: 2023-11-15 22:13:20.500000"},
 		{map[string]any{"seen_in": image.At(at).Instance(0)}, "seen_in: robot/left"},
