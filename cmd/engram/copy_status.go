@@ -166,7 +166,7 @@ func explainCopies(cmd *cobra.Command, objects []copyStatusJSON, long bool) erro
 	if !lost || !long {
 		return nil
 	}
-	out := &table{header: []string{"LOST", "SNAPSHOTS", "WHY", "FROM", "TO", "NOTICED"}, right: []bool{1: true, 5: false}}
+	out := &table{header: []string{"LOST", "SNAPSHOTS", "WHY", "FROM", "TO", "NOTICED"}, right: []bool{1: true, 5: false}, spare: []string{"NOTICED"}}
 	at := func(t *engram.Time) any {
 		if t == nil {
 			return "?"

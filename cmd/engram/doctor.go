@@ -98,11 +98,12 @@ func printFindings(cmd *cobra.Command, format string, found doctor.Findings) err
 	}
 	for _, x := range found {
 		level := state(x.Level)
-		if err := printWhole(cmd.OutOrStdout(), span{level.style, fmt.Sprintf("%-8s", level.raw)}, span{text: fmt.Sprintf(" %-9s %s", x.Check, x.What)}); err != nil {
+		head := []span{{level.style, fmt.Sprintf("%-8s", level.raw)}, {text: fmt.Sprintf(" %-9s ", x.Check)}}
+		if err := printFolded(cmd.OutOrStdout(), head, span{text: x.What}); err != nil {
 			return err
 		}
 		if x.Do != "" {
-			if err := printWhole(cmd.OutOrStdout(), span{text: fmt.Sprintf("%18s → %s", "", x.Do)}); err != nil {
+			if err := printFolded(cmd.OutOrStdout(), []span{{text: fmt.Sprintf("%18s → ", "")}}, span{text: x.Do}); err != nil {
 				return err
 			}
 		}

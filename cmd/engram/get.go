@@ -381,7 +381,11 @@ func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items
 				indent = "    "
 			}
 			cmd.Printf("%s%s, confidence %g, update %d, %s\n", indent, visible(inst.Payload.Type), inst.Confidence, it.Number, arrivedText(it.Snapshot, onTerminal))
-			for line := range strings.Lines(types.text(ctx, inst.Payload, idf.TextOptions{Lines: lines, Time: it.Time})) {
+			o := idf.TextOptions{Lines: lines}
+			if !stamped(cmd) {
+				o.Time = it.Time
+			}
+			for line := range strings.Lines(types.text(ctx, inst.Payload, o)) {
 				cmd.Printf("%s  %s\n", indent, visible(strings.TrimRight(line, "\n")))
 			}
 		}

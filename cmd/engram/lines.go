@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,29 +31,31 @@ type snapshotLines struct {
 	// base is what all IDs begin with, and those on a terminal leave out.
 	base engram.ID
 	// headed is set where the entity stands above its snapshots, and not in each line; sure
-	// where no line then tells a confidence.
-	headed, sure bool
+	// where no line then tells a confidence; stamped where timestamps were asked for, and stand
+	// in the text also if they are the snapshot's time.
+	headed, sure, stamped bool
 
 	layout
-	idWidth  int
-	lastDate string
-	lastTime string
-	before   map[engram.ID]engram.Payload // the first instance of each entity's newest line
+	idWidth int
+	clock   clock
+	before  map[engram.ID]engram.Payload // the first instance of each entity's newest line
 }
 
-// maxBefore bounds of how many entities the payload before is kept.
-const maxBefore = 1000
+// Of so many entities the payload before is kept, if it has no more bytes than that.
+const (
+	maxBefore      = 1000
+	maxBeforeBytes = 64 << 10
+)
 
 func newSnapshotLines(w io.Writer, types *typeCache) *snapshotLines {
 	return &snapshotLines{w: w, types: types, layout: layoutOf(w), before: map[engram.ID]engram.Payload{}}
 }
 
-// head prints the entity of the lines that follow, the first of which is of the given snapshot.
-func (l *snapshotLines) head(id engram.ID) error {
-	spans := []span{{bright, id.Parent().String()}}
-	if at, _ := id.Time(); l.width > 0 {
-		l.lastTime, l.lastDate = "", at.String()[:len(dateLayout)]
-		spans = append(spans, span{faint, "  " + l.lastDate})
+// head prints what the lines that follow are of, the first of which has the given time.
+func (l *snapshotLines) head(of engram.ID, at engram.Time) error {
+	spans := []span{{bright, of.String()}}
+	if l.width > 0 {
+		spans = append(spans, span{faint, "  " + l.clock.begin(at)})
 	}
 	return printLine(l.w, spans...)
 }
@@ -71,10 +74,14 @@ const (
 // line prints a snapshot; arrived is 0 where it does not matter, and the snapshot is nil where only
 // its ID is known. Of the instances all are printed, or one of that index.
 func (l *snapshotLines) line(ctx context.Context, id engram.ID, s *engram.Snapshot, index int, arrived engram.Time) error {
+	l.layout = layoutOf(l.w) // its window may have another size now
 	at, _ := id.Time()
-	when, err := l.when(at)
-	if err != nil {
-		return err
+	when := at.String()
+	if l.width > 0 {
+		var err error
+		if when, err = l.clock.print(l.w, at); err != nil {
+			return err
+		}
 	}
 	spans := []span{{faint, when + "  "}}
 	if l.headed {
@@ -107,27 +114,50 @@ func (l *snapshotLines) line(ctx context.Context, id engram.ID, s *engram.Snapsh
 	return printLine(l.w, alignRight(spans, late, l.width)...)
 }
 
-// when returns a time as it stands in a line. On a terminal it prints a new date on a line of its
-// own, and leaves out what is as in the line before.
-func (l *snapshotLines) when(t engram.Time) (string, error) {
-	text := t.String()
-	if l.width == 0 {
-		return text, nil
-	}
-	const date, second, milli = len(dateLayout), len(secondLayout), len(milliLayout)
-	if day := text[:date]; day != l.lastDate {
-		l.lastDate, l.lastTime = day, ""
-		if err := printLine(l.w, span{faint, day}); err != nil {
+// clock shows times one below the other, on a terminal: what is as in the line before is left out.
+type clock struct {
+	date, second string // of the line before
+	decimals     int    // of the seconds; 0 means 3
+}
+
+// begin returns the date of a time that stands in a heading; the time itself is printed next.
+func (c *clock) begin(t engram.Time) string {
+	c.date, c.second = t.String()[:len(dateLayout)], ""
+	return c.date
+}
+
+// print returns a time as it stands in its line, and prints a new date on a line of its own.
+func (c *clock) print(w io.Writer, t engram.Time) (string, error) {
+	day, text := splitTime(t)
+	if day != c.date {
+		if err := printLine(w, span{faint, c.begin(t)}); err != nil {
 			return "", err
 		}
 	}
-	text = text[date+1:][:milli]
-	same := l.lastTime == text[:second]
-	l.lastTime = text[:second]
-	if same {
-		text = strings.Repeat(" ", second) + text[second:]
+	text = text[:len(secondLayout+".")+cmp.Or(c.decimals, 3)]
+	second := text[:len(secondLayout)]
+	if second == c.second {
+		text = strings.Repeat(" ", len(second)) + text[len(second):]
 	}
+	c.second = second
 	return text, nil
+}
+
+// discern has the clock show as many decimals as two times differ in.
+func (c *clock) discern(t, u engram.Time) {
+	switch d := t.Sub(u).Abs(); {
+	case d == 0 || d >= time.Millisecond:
+	case d >= time.Microsecond:
+		c.decimals = max(c.decimals, 6)
+	default:
+		c.decimals = 9
+	}
+}
+
+// splitTime returns the date and the time of day, with nine decimals.
+func splitTime(t engram.Time) (date, clock string) {
+	text := t.String()
+	return text[:len(dateLayout)], (text[len(dateLayout)+1:] + "000")[:len(secondLayout)+10]
 }
 
 // name returns an entity's ID as it stands in a line.
@@ -142,21 +172,29 @@ func (l *snapshotLines) name(id engram.ID) string {
 	for i, name := range names {
 		names[i] = visible(engram.EscapeName(name))
 	}
-	room, last := min(max(l.width*2/5, 20), 60), len(names)-1
+	robot := ""
+	if name, _, ok := strings.Cut(id.Memory(), ":"); ok && len(names) == int(id.Level()) {
+		robot = visible(name) + ":"
+	}
+	room, last := min(max(l.width*4/5-38, 20), 60), len(names)-1 // what it says matters more
 	short := []string{strings.Join(names, "/")}
 	if last >= 3 {
-		short = append(short, "…/"+strings.Join(names[last-2:], "/"))
+		short = append(short, robot+"…/"+strings.Join(names[last-2:], "/"))
 	}
 	if last >= 2 { // who writes it matters the least
-		short = append(short, names[last-2]+"/…/"+names[last])
+		first := names[last-2]
+		if last > 2 {
+			first = robot + first
+		}
+		short = append(short, first+"/…/"+names[last])
 	}
-	short = append(short, "…/"+names[last])
+	short = append(short, robot+"…/"+names[last])
 	for _, text := range short {
 		if uniseg.StringWidth(text) <= room {
 			return text
 		}
 	}
-	return cutMiddle(names[last], room)
+	return cutMiddle(robot+names[last], room)
 }
 
 // text returns what a snapshot holds, and its least confidence.
@@ -167,7 +205,10 @@ func (l *snapshotLines) text(ctx context.Context, entity engram.ID, s *engram.Sn
 			continue
 		}
 		confidence = min(confidence, inst.Confidence)
-		o := idf.TextOptions{Time: s.Time, Brief: l.width > 0}
+		o := idf.TextOptions{Brief: l.width > 0}
+		if !l.stamped {
+			o.Time = s.Time
+		}
 		if len(spans) > 0 {
 			spans = append(spans, span{faint, " | "})
 		}
@@ -182,16 +223,25 @@ func (l *snapshotLines) text(ctx context.Context, entity engram.ID, s *engram.Sn
 			spans = append(spans, span{text: l.types.text(ctx, inst.Payload, o)})
 		}
 		if i == 0 && l.width > 0 {
-			if len(l.before) == maxBefore {
-				clear(l.before)
-			}
-			l.before[entity] = inst.Payload
+			l.keep(entity, inst.Payload)
 		}
 	}
 	for i, s := range spans {
 		spans[i].text = visible(s.text)
 	}
 	return spans, confidence
+}
+
+// keep keeps the payload that the next one of its entity is compared with.
+func (l *snapshotLines) keep(entity engram.ID, p engram.Payload) {
+	if len(p.Bytes) > maxBeforeBytes {
+		delete(l.before, entity)
+		return
+	}
+	if _, ok := l.before[entity]; !ok && len(l.before) == maxBefore {
+		clear(l.before)
+	}
+	l.before[entity] = p
 }
 
 // shortDuration writes a delay with the digits that matter: 5.1 ms, 51 ms, 1.2 s, 3m20s.
@@ -201,9 +251,9 @@ func shortDuration(d time.Duration) string {
 		return fmt.Sprintf("%.1f ms", ms)
 	case ms < 999.5:
 		return fmt.Sprintf("%.0f ms", ms)
-	case d < 10*time.Second:
+	case ms < 9950:
 		return fmt.Sprintf("%.1f s", ms/1000)
-	case d < time.Minute:
+	case ms < 59_500:
 		return fmt.Sprintf("%.0f s", ms/1000)
 	}
 	return formatDuration(d)
@@ -235,19 +285,31 @@ func baseOf(patterns []engram.Pattern) engram.ID {
 // beside it.
 func showLines(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error {
 	lines := newSnapshotLines(cmd.OutOrStdout(), types)
+	lines.stamped = stamped(cmd)
 	ids := make([]engram.ID, len(items))
 	for i, it := range items {
-		ids[i] = it.ID.Parent()
-		lines.headed = lines.headed || i > 0 && ids[i-1] == ids[i]
+		if ids[i] = it.ID.Parent(); i > 0 && ids[i-1] == ids[i] {
+			lines.headed = true
+			lines.clock.discern(items[i-1].Time, it.Time)
+		}
 	}
 	lines.base = commonBase(ids)
 	lines.sure = lines.width > 0 && !slices.ContainsFunc(items, func(it shown) bool {
 		return slices.ContainsFunc(it.Instances, func(inst engram.Instance) bool { return inst.Confidence < 1 })
 	})
+	if !lines.headed {
+		for _, id := range ids {
+			lines.widen(id)
+		}
+		if lines.width > 0 && !lines.base.IsRoot() {
+			if err := lines.head(lines.base, items[0].Time); err != nil {
+				return err
+			}
+		}
+	}
 	for i, it := range items {
-		lines.widen(ids[i])
 		if lines.headed && (i == 0 || ids[i] != ids[i-1]) {
-			if err := lines.head(it.ID); err != nil {
+			if err := lines.head(ids[i], it.Time); err != nil {
 				return err
 			}
 		}
@@ -261,4 +323,10 @@ func showLines(ctx context.Context, cmd *cobra.Command, types *typeCache, items 
 		}
 	}
 	return nil
+}
+
+// stamped reports whether the timestamps of snapshots were asked for.
+func stamped(cmd *cobra.Command) bool {
+	fields, _ := cmd.Flags().GetStringArray("field")
+	return slices.Contains(fields, "timestamp")
 }

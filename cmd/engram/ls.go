@@ -195,7 +195,7 @@ func printNodes(cmd *cobra.Command, format string, nodes []engram.Stats, counter
 	t := &table{
 		header: []string{"ID", "ENTITIES", "SNAPSHOTS", "BYTES", "FIRST", "LAST", "TYPE"},
 		right:  []bool{false, true, true, true},
-		spare:  []string{"FIRST", "TYPE", "DISK BYTES", "BYTES", "SUPERSEDED", "ENTITIES"},
+		spare:  []string{"FIRST", "TYPE", "DISK BYTES", "BYTES", "SUPERSEDED", "ENTITIES", "ON DISK", "COMMITTED"},
 	}
 	if counters {
 		t.header = []string{"ID", "ENTITIES", "SNAPSHOTS", "SUPERSEDED", "BYTES", "COMMITTED", "EVICTED", "REFUSED"}

@@ -130,7 +130,7 @@ func edgeCells(e *pose.EdgeInfo) []any {
 	}
 	first, last := text("-"), text("-")
 	if e.Samples > 0 {
-		first, last = plainTime(e.First), plainTime(e.Last)
+		first, last = plainTime(e.First), plainTime(e.Last).aged()
 	}
 	return []any{e.Kind, e.Joint, e.Samples, first, last}
 }
@@ -157,7 +157,7 @@ func newPosePath() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"PARENT", "CHILD", "KIND", "JOINT", "SAMPLES", "FIRST", "LAST"}, right: []bool{4: true}}
+			out := &table{header: []string{"PARENT", "CHILD", "KIND", "JOINT", "SAMPLES", "FIRST", "LAST"}, right: []bool{4: true}, spare: []string{"FIRST", "SAMPLES", "JOINT"}}
 			objects := make([]edgeJSON, len(edges))
 			for i := range edges {
 				objects[i] = edgeObject(&edges[i])

@@ -49,7 +49,7 @@ func newSegmentLs() *cobra.Command {
 			return err
 		}
 		defer m.Close()
-		t := &table{header: []string{"ID", "TYPE", "COUNT", "AGE", "BYTES", "AHEAD", "DURABILITY"}, right: []bool{false, false, true, true, true, true}, spare: []string{"AHEAD"}}
+		t := &table{header: []string{"ID", "TYPE", "COUNT", "AGE", "BYTES", "AHEAD", "DURABILITY"}, right: []bool{false, false, true, true, true, true}, spare: []string{"AHEAD", "DURABILITY"}}
 		objects := []segmentJSON{}
 		seen := map[engram.ID]bool{}
 		for _, p := range patterns {

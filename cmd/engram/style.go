@@ -75,6 +75,23 @@ func printWhole(w io.Writer, spans ...span) error {
 	return err
 }
 
+// printFolded writes a text behind the head of a line. On a terminal what has no room there stands
+// on lines below, as far to the right.
+func printFolded(w io.Writer, head []span, s span) error {
+	indent, width := widthOf(cutSpans(append(head, span{text: "|"}), 0))-1, layoutOf(w).width
+	if s.text = visible(s.text); width < indent+20 {
+		return printWhole(w, append(head, s)...)
+	}
+	rest := wrapped(s.text, width-indent)
+	for more := true; more; head = []span{{text: strings.Repeat(" ", indent)}} {
+		s.text, rest, more = strings.Cut(rest, "\n")
+		if err := printWhole(w, append(head, s)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // cutSpans makes spans visible, and cuts them to so many cells; 0 is no limit.
 func cutSpans(spans []span, width int) []span {
 	line := make([]span, 0, len(spans))
@@ -126,31 +143,39 @@ func alignRight(spans []span, last span, width int) []span {
 	return append(spans, span{text: strings.Repeat(" ", room+2-widthOf(spans))}, last)
 }
 
-// notes is a terminal that the program's own words are written to: warnings are coloured.
-type notes struct{ *os.File }
+// notes is a terminal that the program's own words are written to, in the style of warnings or
+// errors. What else is written, such as the bar of an import, passes as it is.
+type notes struct {
+	*os.File
+	style style
+}
 
-// newNotes returns where warnings and errors go.
+// newNotes returns where warnings go.
 func newNotes(f *os.File) io.Writer {
 	if !inColour(f) {
 		return f
 	}
-	return notes{f}
+	return notes{f, warning}
+}
+
+// failed returns where the words of a failure go: in the colour of errors, on a terminal.
+func failed(w io.Writer) io.Writer {
+	if n, ok := w.(notes); ok {
+		n.style = bad
+		return n
+	}
+	return w
 }
 
 // prefix begins the lines that the program says of itself.
 const prefix = "engram: "
 
-func (n notes) Write(p []byte) (int, error) { return n.coloured(warning, p) }
-
-// WriteString is Write, since that of os.File would go past it.
-func (n notes) WriteString(text string) (int, error) { return n.Write([]byte(text)) }
-
-func (n notes) coloured(s style, p []byte) (int, error) {
+func (n notes) Write(p []byte) (int, error) {
 	if !strings.HasPrefix(string(p), prefix) {
 		return n.File.Write(p)
 	}
 	text, end := strings.CutSuffix(string(p), "\n")
-	text = "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	text = "\x1b[" + string(n.style) + "m" + text + "\x1b[0m"
 	if end {
 		text += "\n"
 	}
@@ -160,14 +185,5 @@ func (n notes) coloured(s style, p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failed returns where the words of a failure go: in the colour of errors, on a terminal.
-func failed(w io.Writer) io.Writer {
-	if n, ok := w.(notes); ok {
-		return failures{n}
-	}
-	return w
-}
-
-type failures struct{ notes }
-
-func (f failures) Write(p []byte) (int, error) { return f.coloured(bad, p) }
+// WriteString is Write, since that of os.File would go past it.
+func (n notes) WriteString(text string) (int, error) { return n.Write([]byte(text)) }

@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rivo/uniseg"
+	"golang.org/x/term"
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
@@ -91,16 +95,129 @@ func TestColours(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	n := notes{f}
+	n := notes{f, warning}
 	for _, line := range []string{"engram: a copy answers\n", "5 snapshots\n"} {
 		if k, err := n.WriteString(line); err != nil || k != len(line) {
 			t.Errorf("%d bytes of %q, %v", k, line, err)
 		}
 	}
-	_, _ = failed(n).Write([]byte("engram: refused\n"))
+	_, _ = io.WriteString(failed(n), "engram: refused\n")
 	want := "\x1b[33mengram: a copy answers\x1b[0m\n5 snapshots\n\x1b[31mengram: refused\x1b[0m\n"
 	if got, err := os.ReadFile(name); err != nil || string(got) != want {
 		t.Errorf("the terminal got %q, %v; want %q", got, err, want)
+	}
+}
+
+// A terminal gets colours unless it is a dumb one or $NO_COLOR is set; a bar of progress is drawn in any
+// case, and is not coloured.
+func TestTerminal(t *testing.T) {
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil || !term.IsTerminal(int(f.Fd())) {
+		t.Skip("there is no terminal to be had")
+	}
+	defer f.Close()
+	for _, c := range []struct {
+		noColor, term string
+		colour        bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		if got := layoutOf(newScreen(f)).colour; got != c.colour {
+			t.Errorf("with %+v answers have colours: %v", c, got)
+		}
+		w := newNotes(f)
+		if _, got := w.(notes); got != c.colour {
+			t.Errorf("with %+v warnings have colours: %v", c, got)
+		}
+		cmd := newRoot()
+		cmd.SetErr(w)
+		if newProgress(cmd, "import", false).bar == nil {
+			t.Errorf("with %+v there is no bar", c)
+		}
+	}
+	cmd := newRoot()
+	cmd.SetErr(&strings.Builder{})
+	if newProgress(cmd, "import", false).bar != nil {
+		t.Error("there is a bar where no terminal is")
+	}
+}
+
+// Whatever is in a table, and however narrow the terminal, no line is wider; numbers, times and the
+// names of a tree are not cut while there are columns to spare.
+func TestAnyTableFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cells := rapid.SampledFrom([]string{"", "a", "cup and saucer", "机器人机器人机器人机器人", "\x1b[2J", "│  │  └─ é", "👩‍🚀👩‍🚀👩‍🚀", "\u0301x", "🇩🇪🇫🇷🇩🇪", strings.Repeat("long ", 9)})
+		columns := rapid.IntRange(1, 5).Draw(t, "columns")
+		tab := &table{header: make([]string, columns), right: make([]bool, columns), folded: rapid.Bool().Draw(t, "folded")}
+		for i := range columns {
+			tab.header[i] = strings.Repeat("H", i+1)
+			tab.right[i] = rapid.Bool().Draw(t, "right")
+		}
+		tab.spare = tab.header[:rapid.IntRange(0, columns-1).Draw(t, "spare")]
+		for range rapid.IntRange(0, 3).Draw(t, "rows") {
+			row := make([]any, columns)
+			for i := range row {
+				row[i] = cells.Draw(t, "cell")
+			}
+			tab.add(row...)
+		}
+		out := &fakeTerminal{width: rapid.IntRange(1, 60).Draw(t, "width")}
+		if err := tab.write(out); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(strings.NewReplacer("⟨2⟩", "", "⟨⟩", "").Replace(out.String())) {
+			if line = strings.TrimSuffix(line, "\n"); !tab.folded && uniseg.StringWidth(line) > out.width || strings.ContainsFunc(line, unprintable) {
+				t.Errorf("on %d cells a line is %q", out.width, line)
+			}
+		}
+	})
+}
+
+// A time is whole or not there; a name behind the lines of a tree stays one that can be read; a
+// sentence is folded.
+func TestTableOfTimes(t *testing.T) {
+	day, err := engram.ParseTime("1965-02-03 04:05:06.123456789")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := engram.Now()
+	since := fullTime(now)
+	since.shown = "since " + since.shown
+	for _, c := range []struct {
+		cell any
+		want string
+	}{
+		{day, "1965-02-03 04:05:06.123"}, {fullTime(day), day.String()}, {plainTime(day).aged(), day.String()}, {secondTime(day), "1965-02-03 04:05:06"},
+		{since, "since " + now.String()[len(dateLayout+" "):]}, {secondTime(now), now.String()[len(dateLayout+" "):][:len(secondLayout)]},
+	} {
+		out := &fakeTerminal{width: 60}
+		tab := &table{header: []string{"FRAME", "TIME", "JOINT", "WHY"}, spare: []string{"JOINT"}, folded: true}
+		tab.add("│  │  │  └─ left_upper_arm_link_of_the_robot", c.cell, "Simulation/left_upper_arm", "it moved and moved and moved on")
+		if err := tab.write(out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "  "+c.want+"  ") {
+			t.Errorf("of %q one sees\n%s", c.want, out)
+		}
+		if text := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(text, "└─ left_up") || strings.Contains(text, "JOINT ") || !strings.Contains(text, "moved on") {
+			t.Errorf("the table is\n%s", out)
+		}
+	}
+}
+
+// What has no room behind the head of a line stands below, as far to the right; in a file it is one
+// line.
+func TestFolded(t *testing.T) {
+	head := []span{{warning, "warn    "}, {text: " disk "}}
+	for width, want := range map[int]string{
+		0:  "⟨33⟩warn    ⟨⟩ disk it is full, as good as \\x1b[2J\n",
+		36: "⟨33⟩warn    ⟨⟩ disk it is full, as good as\n              \\x1b[2J\n",
+		12: "⟨33⟩warn    ⟨⟩ disk it is full, as good as \\x1b[2J\n",
+	} {
+		out := &fakeTerminal{width: width}
+		if err := printFolded(out, head, span{text: "it is full, as good as \x1b[2J"}); err != nil || out.String() != want {
+			t.Errorf("on %d cells it is\n%s%v, want\n%s", width, out, err, want)
+		}
 	}
 }
 
@@ -197,6 +314,106 @@ func TestSnapshotLines(t *testing.T) {
 	}
 }
 
+// A clock tells a date when it is another one, and of a time what differs from the line before; as
+// many decimals as the times of an entity differ in.
+func TestClock(t *testing.T) {
+	var c clock
+	out := &fakeTerminal{width: 80}
+	var times []engram.Time
+	for _, text := range []string{"1677-09-22 00:00:00", "1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.9999995", "1970-01-01 00:00:00", "1970-01-02 00:00:00", "2262-04-11 00:00:00.5"} {
+		at, err := engram.ParseTime(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, at)
+	}
+	print := func() (shown string) {
+		for _, at := range times {
+			text, err := c.print(out, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown += text + "\n"
+		}
+		return shown
+	}
+	if got, want := print(), "00:00:00.000\n23:59:59.999\n        .999\n00:00:00.000\n00:00:00.000\n00:00:00.500\n"; got != want {
+		t.Errorf("it shows\n%swant\n%s", got, want)
+	}
+	if want := "⟨2⟩1677-09-22⟨⟩\n⟨2⟩1969-12-31⟨⟩\n⟨2⟩1970-01-01⟨⟩\n⟨2⟩1970-01-02⟨⟩\n⟨2⟩2262-04-11⟨⟩\n"; out.String() != want {
+		t.Errorf("the dates are\n%swant\n%s", out, want)
+	}
+	c.discern(times[2], times[1])
+	if got, want := print(), "00:00:00.000000000\n23:59:59.999999000\n        .999999500\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("with nine decimals it shows\n%s", got)
+	}
+}
+
+// The payloads before are kept of so many entities, and only small ones.
+func TestLinesKeepLittle(t *testing.T) {
+	l := newSnapshotLines(&fakeTerminal{width: 80}, nil)
+	small, large := engram.Payload{Bytes: make([]byte, maxBeforeBytes)}, engram.Payload{Bytes: make([]byte, maxBeforeBytes+1)}
+	provider := engram.MustID("A/B/C")
+	of := func(n int) engram.ID {
+		id, err := provider.Child(strconv.Itoa(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	for n := range maxBefore {
+		l.keep(of(n), small)
+	}
+	l.keep(of(0), small)
+	if len(l.before) != maxBefore {
+		t.Errorf("of %d entities %d are kept", maxBefore, len(l.before))
+	}
+	if l.keep(of(0), large); len(l.before) != maxBefore-1 {
+		t.Error("a large payload is kept, or the one before it")
+	}
+	l.keep(of(0), small)
+	if l.keep(of(maxBefore), small); len(l.before) != 1 {
+		t.Errorf("of one more entity %d are kept", len(l.before))
+	}
+}
+
+// A watch without IDs leaves SystemState out, and nothing of what its updates tell.
+func TestWithoutSystem(t *testing.T) {
+	entity := func(memory string) engram.ID { return engram.MustID(memory + "/Text/me/shell") }
+	sent := []engram.Update{
+		{ID: entity("SystemState"), Dropped: 2, Restarted: true}, {Absence: &engram.Absence{Server: "s"}}, {ID: entity("SystemState"), Dropped: 3},
+		{ID: entity("Speech"), Dropped: 1}, {ID: entity("robot1:SystemState")}, {ID: entity("SystemState")},
+	}
+	var got []engram.Update
+	for u, err := range withoutSystem(func(yield func(engram.Update, error) bool) {
+		for _, u := range sent {
+			if !yield(u, nil) {
+				return
+			}
+		}
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, u)
+	}
+	want := []engram.Update{sent[1], {ID: entity("Speech"), Dropped: 6, Restarted: true}, sent[4]}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("there are\n%+v, want\n%+v", got, want)
+	}
+}
+
+func TestShortDurations(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0.0 ms", 9949 * time.Microsecond: "9.9 ms", 9951 * time.Microsecond: "10 ms", 999600 * time.Microsecond: "1.0 s",
+		9949 * time.Millisecond: "9.9 s", 9960 * time.Millisecond: "10 s", 59400 * time.Millisecond: "59 s", 59700 * time.Millisecond: "1m", 200 * time.Second: "3m20s",
+	} {
+		if got := shortDuration(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
 // Of an ID that is too long, its core segment and its entity stay the longest.
 func TestShortNames(t *testing.T) {
 	id := engram.MustID("RobotState/Proprioception/Simulation/humanoid")
@@ -214,6 +431,12 @@ func TestShortNames(t *testing.T) {
 	l.base = engram.MustID("Object")
 	if got := l.name(id); got != id.String() {
 		t.Errorf("elsewhere it is %q", got)
+	}
+	other := engram.MustID(`robot1:RobotState/Proprioception/a\/b/the-humanoid`)
+	for width, want := range map[int]string{160: other.String(), 100: `robot1:…/Proprioception/a\/b/the-humanoid`, 86: "robot1:…/the-humanoid", 50: "robot1:…/…-humanoid"} {
+		if got := newSnapshotLines(&fakeTerminal{width: width}, nil).name(other); width != 50 && got != want || width == 50 && !strings.HasPrefix(got, "robot1") {
+			t.Errorf("another robot's is %q on %d cells, want %q", got, width, want)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type table struct {
 	verbatim bool     // the header is not: it has names, which CSV has as they are
 	right    []bool   // columns aligned to the right
 	spare    []string // the columns that a narrow terminal goes without, in this order
+	folded   bool     // the last column has sentences, which a terminal has on several lines
 	rows     [][]cell
 }
 
@@ -70,12 +71,19 @@ func (t *table) add(values ...any) {
 // within a day; other values are as they are.
 func age(v any) any {
 	t, ok := v.(engram.Time)
-	ago := engram.Now().Sub(t)
-	if !ok || ago < 0 || ago > 24*time.Hour {
+	if !ok {
 		return v
 	}
 	c := fullTime(t)
-	c.shown, c.brief = c.shown[:len(dateLayout+" "+milliLayout)], shortDuration(ago)+" ago"
+	c.shown = c.shown[:len(dateLayout+" "+milliLayout)]
+	return c.aged()
+}
+
+// aged returns the cell of a time, on a terminal as how long ago it was, where it was within a day.
+func (c cell) aged() cell {
+	if ago := engram.Now().Sub(c.time); ago >= 0 && ago <= 24*time.Hour {
+		c.brief = shortDuration(ago) + " ago"
+	}
 	return c
 }
 
@@ -88,7 +96,7 @@ var stateStyles = map[string]style{
 
 // state is the cell of a word that tells how something is.
 func state[S ~string](word S) cell {
-	c := text(visible(string(word)))
+	c := text(string(word))
 	c.style = stateStyles[strings.ToLower(c.raw)]
 	return c
 }
@@ -103,8 +111,15 @@ func plainTime(t engram.Time) cell {
 	return cell{shown: t.String(), raw: t.String(), time: t}
 }
 
+// secondTime is the cell of a time that people are shown to the second; in CSV as people read it.
+func secondTime(t engram.Time) cell {
+	c := plainTime(t)
+	c.shown = c.shown[:len(dateLayout+" "+secondLayout)]
+	return c
+}
+
 // write prints the table with aligned columns. On a terminal it fits the width: times are
-// brief, spare columns are left out, with a word, and wide ones are cut.
+// brief, spare columns are left out, with a word, and wide ones are cut or folded.
 func (t *table) write(w io.Writer) error {
 	l := layoutOf(w)
 	lines := t.lines(l.width > 0)
@@ -124,6 +139,13 @@ func (t *table) write(w io.Writer) error {
 			if len(line) > 0 {
 				line = append(line, span{text: "  "})
 			}
+			if t.folded && l.width > 0 && i == len(cells)-1 {
+				if err := printFolded(w, line, c); err != nil {
+					return err
+				}
+				line = nil
+				break
+			}
 			c.text = cutCell(c.text, width[i], i == len(cells)-1)
 			pad := span{text: strings.Repeat(" ", width[i]-uniseg.StringWidth(c.text))}
 			if i < len(t.right) && t.right[i] {
@@ -132,11 +154,14 @@ func (t *table) write(w io.Writer) error {
 				line = append(line, c, pad)
 			}
 		}
+		if line == nil {
+			continue
+		}
 		if err := printLine(w, line...); err != nil {
 			return err
 		}
 	}
-	if len(left) > 0 {
+	if len(left) > 0 && len(t.rows) > 0 {
 		return printLine(w, span{faint, "(" + listed(left, "and") + ": on a wider terminal, or with -o csv)"})
 	}
 	return nil
@@ -148,7 +173,8 @@ func (t *table) lines(onTerminal bool) [][]span {
 	for _, h := range t.header {
 		lines[0] = append(lines[0], span{faint, visible(h)})
 	}
-	today := onTerminal && t.ofDay(engram.Now())
+	now := engram.Now()
+	today, date := onTerminal && t.ofDay(now), now.String()[:len(dateLayout+" ")]
 	for _, row := range t.rows {
 		line := make([]span, len(row))
 		for i, c := range row {
@@ -157,7 +183,7 @@ func (t *table) lines(onTerminal bool) [][]span {
 			case onTerminal && c.brief != "":
 				text = c.brief
 			case c.time != 0 && today:
-				text = text[len(dateLayout)+1:]
+				text = strings.Replace(text, date, "", 1) // it may say "since" before
 			}
 			line[i] = span{c.style, visible(text)}
 		}
@@ -179,18 +205,41 @@ func (t *table) ofDay(now engram.Time) bool {
 	return true
 }
 
-// floor returns to how many cells a column may be cut: numbers not at all, the last one and the
-// first one, which says what the row is of, less than others.
-func (t *table) floor(i, width int) int {
-	switch {
-	case i < len(t.right) && t.right[i]:
-		return width
-	case i == 0:
-		return min(width, 28)
-	case i == len(t.header)-1:
-		return min(width, 20)
+// floors returns to how many cells columns may be cut that are so wide: numbers and times not at
+// all, the last one and the first one, which says what the row is of, less than others, and behind
+// the lines of a tree.
+func (t *table) floors(width []int) []int {
+	floors := make([]int, len(width))
+	for i := range floors {
+		switch {
+		case i < len(t.right) && t.right[i]:
+			floors[i] = width[i]
+		case i == 0:
+			floors[i] = 24
+		case i == len(width)-1:
+			floors[i] = 20
+		default:
+			floors[i] = 16
+		}
 	}
-	return min(width, 16)
+	for _, row := range t.rows {
+		for i, c := range row {
+			if c.time != 0 {
+				floors[i] = width[i]
+			} else if i == 0 {
+				floors[i] = max(floors[i], uniseg.StringWidth(treeLines(c.shown))+16)
+			}
+		}
+	}
+	for i := range floors {
+		floors[i] = min(floors[i], width[i])
+	}
+	return floors
+}
+
+// treeLines returns the lines of a tree that a name stands behind.
+func treeLines(name string) string {
+	return name[:len(name)-len(strings.TrimLeft(name, " │├└─"))]
 }
 
 // fit makes the columns as narrow as a terminal of so many cells needs, and returns which are left
@@ -200,23 +249,24 @@ func (t *table) fit(width []int, screen int) (hidden []bool, left []string) {
 	if screen == 0 {
 		return hidden, nil
 	}
+	floors := t.floors(width)
 	least, all := -2, -2
 	for i, w := range width {
-		least += t.floor(i, w) + 2
+		least += floors[i] + 2
 		all += w + 2
 	}
 	for _, name := range t.spare {
 		if i := slices.Index(t.header, name); i >= 0 && least > screen {
 			hidden[i] = true
 			left = append(left, name)
-			least -= t.floor(i, width[i]) + 2
+			least -= floors[i] + 2
 			all -= width[i] + 2
 		}
 	}
 	for ; all > screen; all-- {
 		most := -1
 		for i, w := range width {
-			if spare := w - t.floor(i, w); !hidden[i] && spare > 0 && (most < 0 || spare > width[most]-t.floor(most, width[most])) {
+			if spare := w - floors[i]; !hidden[i] && spare > 0 && (most < 0 || spare > width[most]-floors[most]) {
 				most = i
 			}
 		}
@@ -270,8 +320,8 @@ func cutLine(line string, width int) string {
 // cutCell cuts what stands in a column to so many cells: a name in its middle, behind the lines of a
 // tree; what stands last at its end.
 func cutCell(text string, width int, last bool) string {
-	name := strings.TrimLeft(text, " │├└─")
-	indent := text[:len(text)-len(name)]
+	indent := treeLines(text)
+	name := text[len(indent):]
 	if room := width - uniseg.StringWidth(indent); !last && room > 3 {
 		return indent + cutMiddle(name, room)
 	}

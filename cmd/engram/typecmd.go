@@ -92,7 +92,7 @@ func newTypeShow() *cobra.Command {
 			}
 			return nil
 		}
-		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "OPTIONAL", "DOC"}, right: []bool{true}}
+		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "OPTIONAL", "DOC"}, right: []bool{true}, folded: true}
 		var members []memberJSON
 		for _, mem := range t.Members() {
 			members = append(members, memberJSON{mem.Number, mem.Name, mem.Type, mem.Optional, mem.Doc})

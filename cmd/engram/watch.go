@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -101,9 +102,13 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 	sh.allBytes, _ = cmd.Flags().GetBool("bytes")
 	types := newTypeCache(m)
 	lines := newSnapshotLines(cmd.OutOrStdout(), types)
-	lines.base = baseOf(sub.Patterns)
+	lines.base, lines.stamped = baseOf(sub.Patterns), stamped(cmd)
+	updates := engram.Updates(ctx, stream)
+	if len(args) == 0 {
+		updates = withoutSystem(updates)
+	}
 	seen := 0
-	for u, err := range engram.Updates(ctx, stream) {
+	for u, err := range updates {
 		if err != nil {
 			if engram.CodeOf(err) == engram.Canceled {
 				return nil // the user, or --for, ended it
@@ -114,9 +119,6 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 			if err := printAbsence(cmd, format, *u.Absence); err != nil {
 				return err
 			}
-			continue
-		}
-		if len(args) == 0 && u.ID.Memory() == systemState {
 			continue
 		}
 		if u.Failed != nil {
@@ -136,6 +138,28 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 		}
 	}
 	return nil
+}
+
+// withoutSystem leaves out the updates of SystemState. If one tells that others were dropped, or of a
+// restart, the next update that is not left out does.
+func withoutSystem(updates iter.Seq2[engram.Update, error]) iter.Seq2[engram.Update, error] {
+	return func(yield func(engram.Update, error) bool) {
+		var dropped uint64
+		restarted := false
+		for u, err := range updates {
+			if err == nil && u.Absence == nil && u.Failed == nil {
+				dropped, restarted = dropped+u.Dropped, restarted || u.Restarted
+				if u.ID.Memory() == systemState {
+					continue
+				}
+				u.Dropped, u.Restarted = dropped, restarted
+				dropped, restarted = 0, false
+			}
+			if !yield(u, err) {
+				return
+			}
+		}
+	}
 }
 
 // doubtWatch refuses a --where that no update of the segments there are would ever satisfy.
