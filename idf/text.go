@@ -28,7 +28,8 @@ type TextOptions struct {
 	Time engram.Time
 	// Brief shortens what a line has no room for: links to their last two names, times
 	// to the time of day where they are of the day of Time, numbers in lists and vectors
-	// to three digits behind the point; on one line links come last.
+	// to three digits behind the point. On one line links come last, and members from_x and
+	// to_x stand together, as x: a → b.
 	Brief bool
 }
 
@@ -91,21 +92,21 @@ func (t *Type) Difference(b, before []byte, o TextOptions) (changed, same string
 	object = w.untimed(object)
 	alike := maps.Clone(object)
 	first := true
-	for _, m := range w.ordered(l, object) {
-		if bytes.Equal(now[m.number], then[m.number]) || reflect.DeepEqual(object[m.name], objectBefore[m.name]) {
-			continue // a dict's items may stand in another order, and zeros or not
+	differs := func(m *member) bool { // a dict's items may stand in another order, and zeros or not
+		return m != nil && !bytes.Equal(now[m.number], then[m.number]) && !reflect.DeepEqual(object[m.name], objectBefore[m.name])
+	}
+	for _, p := range w.ordered(l, object) {
+		if !differs(p.member) && !differs(p.to) {
+			continue
 		}
-		delete(alike, m.name)
-		v, ok := object[m.name]
-		if !ok && m.name == "timestamp" && len(now[m.number]) > 0 {
+		delete(alike, p.name)
+		if p.to != nil {
+			delete(alike, p.to.name)
+		}
+		if _, ok := object[p.name]; !ok && p.name == "timestamp" && len(now[p.number]) > 0 {
 			continue // it stands beside
 		}
-		w.next(&first, m)
-		if ok {
-			w.member(m, v)
-		} else {
-			w.print("unset")
-		}
+		w.part(&first, p, object)
 	}
 	changed = string(w.buf)
 	w.buf = w.buf[:0]
@@ -249,41 +250,77 @@ func (w *textWriter) lineMessage(l *layout, v any, level int) {
 // members writes an object's members that are not zero, on one line.
 func (w *textWriter) members(l *layout, object map[string]any) {
 	first := true
-	for _, m := range w.ordered(l, object) {
-		v, ok := object[m.name]
-		if !ok || !m.presence && isZero(v) {
-			continue
+	for _, p := range w.ordered(l, object) {
+		if v, ok := object[p.name]; ok && (p.presence || p.to != nil || !isZero(v)) {
+			w.part(&first, p, object)
 		}
-		w.next(&first, m)
-		w.member(m, v)
 	}
 }
 
+// part is a member as it stands on a line, or one from_x together with to_x.
+type part struct {
+	*member
+	to *member // nil if it stands alone
+}
+
 // ordered returns an object's members as they stand on a line: briefly, links behind the others, since
-// they say the least to people.
-func (w *textWriter) ordered(l *layout, object map[string]any) []*member {
-	if !w.opts.Brief {
-		return l.members
-	}
-	var links, others []*member
-	for _, m := range l.members {
-		if _, ok := object[m.name].(engram.ID); ok {
-			links = append(links, m)
-		} else {
-			others = append(others, m)
+// they say the least to people, and what changes from one thing to another together.
+func (w *textWriter) ordered(l *layout, object map[string]any) []part {
+	var links, others []part
+	taken := map[*member]bool{}
+	for i, m := range l.members {
+		p := part{member: m}
+		if w.opts.Brief {
+			p.to = toOf(m, l.members[i+1:], object)
+		}
+		taken[p.to] = true
+		switch _, link := object[m.name].(engram.ID); {
+		case taken[m]:
+		case link && w.opts.Brief:
+			links = append(links, p)
+		default:
+			others = append(others, p)
 		}
 	}
 	return append(others, links...)
 }
 
-// next begins a member on a line.
-func (w *textWriter) next(first *bool, m *member) {
+// toOf returns the member to_x of from_x among those behind it, where both are there.
+func toOf(from *member, behind []*member, object map[string]any) *member {
+	x, ok := strings.CutPrefix(from.name, "from_")
+	if !ok || object[from.name] == nil {
+		return nil
+	}
+	for _, to := range behind {
+		if to.name == "to_"+x && object[to.name] != nil {
+			return to
+		}
+	}
+	return nil
+}
+
+// part writes a member on a line, with its name.
+func (w *textWriter) part(first *bool, p part, object map[string]any) {
 	if !*first {
 		w.print(", ")
 	}
 	*first = false
-	w.print(m.name)
+	name := p.name
+	if p.to != nil {
+		name = strings.TrimPrefix(name, "from_")
+	}
+	w.print(name)
 	w.print(": ")
+	v, ok := object[p.name]
+	if !ok {
+		w.print("unset")
+		return
+	}
+	w.member(p.member, v)
+	if p.to != nil {
+		w.print(" → ")
+		w.member(p.to, object[p.to.name])
+	}
 }
 
 // isZero reports whether a value is what a member without presence has if it is not

@@ -229,3 +229,34 @@ func TestBriefText(t *testing.T) {
 		}
 	}
 }
+
+// What changes from one thing to another stands together, and differs together.
+func TestBriefChange(t *testing.T) {
+	ty := compiled(t, "acme.Move", `
+		syntax = "proto3";
+		package acme;
+		message Move {
+			string who = 1;
+			optional string from_room = 2;
+			string to_room = 3;
+			int32 to_be = 4;
+			int32 from_it = 5;
+		}`)
+	before := map[string]any{"who": "cup", "from_room": "hall", "to_room": "kitchen", "to_be": 1, "from_it": 2}
+	for _, c := range []struct {
+		now           map[string]any
+		brief         bool
+		changed, same string
+	}{
+		{before, true, "", `who: "cup", room: "hall" → "kitchen", to_be: 1, from_it: 2`},
+		{map[string]any{"who": "cup", "from_room": "hall", "to_room": "attic", "to_be": 1, "from_it": 2}, true, `room: "hall" → "attic"`, `who: "cup", to_be: 1, from_it: 2`},
+		{map[string]any{"who": "cup", "from_room": "hall", "to_be": 1, "from_it": 2}, true, `room: "hall" → ""`, `who: "cup", to_be: 1, from_it: 2`},
+		{map[string]any{"who": "cup", "to_room": "kitchen", "to_be": 1, "from_it": 2}, true, `from_room: unset`, `who: "cup", to_room: "kitchen", to_be: 1, from_it: 2`},
+		{map[string]any{"who": "cup", "from_room": "hall", "to_room": "attic", "to_be": 1, "from_it": 2}, false, `to_room: "attic"`, `who: "cup", from_room: "hall", to_be: 1, from_it: 2`},
+	} {
+		changed, same, err := ty.Difference(mustEncode(t, ty, c.now), mustEncode(t, ty, before), TextOptions{Brief: c.brief})
+		if err != nil || changed != c.changed || same != c.same {
+			t.Errorf("%v differs in\n%s\n%s, %v; want\n%s\n%s", c.now, changed, same, err, c.changed, c.same)
+		}
+	}
+}
