@@ -265,7 +265,11 @@ func (d *demo) command(ctx context.Context, args ...string) error {
 }
 
 func (d *demo) say(format string, args ...any) {
-	fmt.Fprintf(d.out, "\n"+format+"\n", args...)
+	text := fmt.Sprintf(format, args...)
+	if width := layoutOf(d.out).width; width > 0 {
+		text = wrapped(text, min(width, 100))
+	}
+	fmt.Fprintf(d.out, "\n%s\n", text)
 }
 
 // indenter indents each line by four spaces.

@@ -386,7 +386,9 @@ func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items
 				o.Time = it.Time
 			}
 			for line := range strings.Lines(types.text(ctx, inst.Payload, o)) {
-				cmd.Printf("%s  %s\n", indent, visible(strings.TrimRight(line, "\n")))
+				if err := printFolded(cmd.OutOrStdout(), []span{{text: indent + "  "}}, span{text: strings.TrimRight(line, "\n")}); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -192,12 +192,12 @@ func (t *table) lines(onTerminal bool) [][]span {
 	return lines
 }
 
-// ofDay reports whether all times of the table are of the same day as another.
+// ofDay reports whether all times that the table shows as such are of the same day as another.
 func (t *table) ofDay(now engram.Time) bool {
 	day := now.String()[:len(dateLayout)]
 	for _, row := range t.rows {
 		for _, c := range row {
-			if c.time != 0 && c.time.String()[:len(dateLayout)] != day {
+			if c.time != 0 && c.brief == "" && c.time.String()[:len(dateLayout)] != day {
 				return false
 			}
 		}
