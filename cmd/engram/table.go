@@ -162,7 +162,7 @@ func (t *table) write(w io.Writer) error {
 		}
 	}
 	if len(left) > 0 && len(t.rows) > 0 {
-		return printLine(w, span{faint, "(" + listed(left, "and") + ": on a wider terminal, or with -o csv)"})
+		return printFolded(w, nil, span{faint, "(" + listed(left, "and") + ": on a wider terminal, or with -o csv)"})
 	}
 	return nil
 }
