@@ -1,12 +1,16 @@
 package idf
 
 import (
+	"bytes"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -19,6 +23,14 @@ type TextOptions struct {
 	// Items is up to how many items of a list or dict are shown before the rest is
 	// only counted; 0 means 8, negative no limit.
 	Items int
+	// Time is the snapshot's, which stands beside the text: a member timestamp that
+	// equals it is left out. 0 is none.
+	Time engram.Time
+	// Brief shortens what a line has no room for: links to their last two names, times
+	// to the time of day where they are of the day of Time, numbers in lists and vectors
+	// to three digits behind the point. On one line links come last, and members from_x and
+	// to_x stand together, as x: a → b.
+	Brief bool
 }
 
 const defaultTextItems = 8
@@ -45,17 +57,97 @@ func (t *Type) Text(b []byte, o TextOptions) (string, error) {
 		w.message(l, v)
 	case w.summary(l, v):
 	case o.Lines:
-		w.lines(l, object, 0)
+		w.lines(l, w.untimed(object), 0)
 	default:
-		w.members(l, object)
+		w.members(l, w.untimed(object))
 	}
 	return string(w.buf), nil
+}
+
+// Difference is [Type.Text] on one line, in two parts: the members that differ from a
+// payload before, also those that are zero or unset now, and those that are as before.
+// Both are "" where there is nothing of it. The error is Corrupt.
+func (t *Type) Difference(b, before []byte, o TextOptions) (changed, same string, err error) {
+	o.Lines = false
+	v, err := t.Decode(b)
+	if err != nil {
+		return "", "", err
+	}
+	l := t.layout()
+	object, ok := v.(map[string]any)
+	if l.special != isObject || !ok || (&textWriter{}).summary(l, v) {
+		whole, err := t.Text(b, o)
+		if then, was := t.Text(before, o); was == nil && whole == then {
+			return "", whole, err
+		}
+		return whole, "", err
+	}
+	was, _ := t.Decode(before)
+	objectBefore, _ := was.(map[string]any)
+	now, then := fieldsOf(b), fieldsOf(before)
+	w := textWriter{opts: o}
+	if o.Items == 0 {
+		w.opts.Items = defaultTextItems
+	}
+	object = w.untimed(object)
+	alike := maps.Clone(object)
+	first := true
+	differs := func(m *member) bool { // a dict's items may stand in another order, and zeros or not
+		return m != nil && !bytes.Equal(now[m.number], then[m.number]) && !reflect.DeepEqual(object[m.name], objectBefore[m.name])
+	}
+	for _, p := range w.ordered(l, object) {
+		if !differs(p.member) && !differs(p.to) {
+			continue
+		}
+		delete(alike, p.name)
+		if p.to != nil {
+			delete(alike, p.to.name)
+		}
+		if _, ok := object[p.name]; !ok && p.name == "timestamp" && len(now[p.number]) > 0 {
+			continue // it stands beside
+		}
+		w.part(&first, p, object)
+	}
+	changed = string(w.buf)
+	w.buf = w.buf[:0]
+	w.members(l, alike)
+	return changed, string(w.buf), nil
+}
+
+// fieldsOf returns the bytes of each field of a message that was decoded before.
+func fieldsOf(b []byte) map[protowire.Number][]byte {
+	fields := map[protowire.Number][]byte{}
+	for len(b) > 0 {
+		number, _, n := protowire.ConsumeField(b)
+		if n < 0 {
+			break
+		}
+		if fields[number] == nil {
+			fields[number] = b[:n:n]
+		} else {
+			fields[number] = append(fields[number], b[:n]...)
+		}
+		b = b[n:]
+	}
+	return fields
 }
 
 // textWriter writes plain values as text.
 type textWriter struct {
 	buf  []byte
 	opts TextOptions
+	deep bool // in a list or vector
+}
+
+// untimed returns an object's members without the timestamp that stands beside them.
+func (w *textWriter) untimed(object map[string]any) map[string]any {
+	v, ok := object["timestamp"]
+	if w.opts.Time == 0 || !ok || v != w.opts.Time {
+		return object
+	}
+	object = maps.Clone(object)
+	delete(object, "timestamp")
+	return object
 }
 
 func (w *textWriter) print(s string) { w.buf = append(w.buf, s...) }
@@ -158,18 +250,76 @@ func (w *textWriter) lineMessage(l *layout, v any, level int) {
 // members writes an object's members that are not zero, on one line.
 func (w *textWriter) members(l *layout, object map[string]any) {
 	first := true
-	for _, m := range l.members {
-		v, ok := object[m.name]
-		if !ok || !m.presence && isZero(v) {
-			continue
+	for _, p := range w.ordered(l, object) {
+		if v, ok := object[p.name]; ok && (p.presence || p.to != nil || !isZero(v)) {
+			w.part(&first, p, object)
 		}
-		if !first {
-			w.print(", ")
+	}
+}
+
+// part is a member as it stands on a line, or one from_x together with to_x.
+type part struct {
+	*member
+	to *member // nil if it stands alone
+}
+
+// ordered returns an object's members as they stand on a line: briefly, links behind the others, since
+// they say the least to people, and what changes from one thing to another together.
+func (w *textWriter) ordered(l *layout, object map[string]any) []part {
+	var links, others []part
+	taken := map[*member]bool{}
+	for i, m := range l.members {
+		p := part{member: m}
+		if w.opts.Brief {
+			p.to = toOf(m, l.members[i+1:], object)
 		}
-		first = false
-		w.print(m.name)
-		w.print(": ")
-		w.member(m, v)
+		taken[p.to] = true
+		switch _, link := object[m.name].(engram.ID); {
+		case taken[m]:
+		case link && w.opts.Brief:
+			links = append(links, p)
+		default:
+			others = append(others, p)
+		}
+	}
+	return append(others, links...)
+}
+
+// toOf returns the member to_x of from_x among those behind it, where both are there.
+func toOf(from *member, behind []*member, object map[string]any) *member {
+	x, ok := strings.CutPrefix(from.name, "from_")
+	if !ok || object[from.name] == nil {
+		return nil
+	}
+	for _, to := range behind {
+		if to.name == "to_"+x && object[to.name] != nil {
+			return to
+		}
+	}
+	return nil
+}
+
+// part writes a member on a line, with its name.
+func (w *textWriter) part(first *bool, p part, object map[string]any) {
+	if !*first {
+		w.print(", ")
+	}
+	*first = false
+	name := p.name
+	if p.to != nil {
+		name = strings.TrimPrefix(name, "from_")
+	}
+	w.print(name)
+	w.print(": ")
+	v, ok := object[p.name]
+	if !ok {
+		w.print("unset")
+		return
+	}
+	w.member(p.member, v)
+	if p.to != nil {
+		w.print(" → ")
+		w.member(p.to, object[p.to.name])
 	}
 }
 
@@ -253,6 +403,7 @@ func (w *textWriter) tuple(l *layout, v any) {
 // items writes a list, cut after some.
 func (w *textWriter) items(v any, item func(int, any)) {
 	items, _ := v.([]any)
+	defer w.within()()
 	w.print("[")
 	for i, x := range items {
 		if i > 0 {
@@ -314,11 +465,11 @@ func (w *textWriter) any(v any) {
 	case []byte:
 		w.print(grouped(len(v)) + " bytes")
 	case engram.Time:
-		w.buf = v.Append(w.buf)
+		w.time(v)
 	case time.Duration:
 		w.print(v.String())
 	case engram.ID:
-		w.print(printable(v.String()))
+		w.link(v)
 	case Enum:
 		w.buf = v.append(w.buf)
 	case *NDArray:
@@ -332,13 +483,62 @@ func (w *textWriter) any(v any) {
 	}
 }
 
+// within marks that what is written is in a list or vector, until the returned function is
+// called.
+func (w *textWriter) within() (end func()) {
+	before := w.deep
+	w.deep = true
+	return func() { w.deep = before }
+}
+
 // float writes the shortest text that tells the number, of six digits at most.
 func (w *textWriter) float(f float64, bits int) {
 	text := strconv.FormatFloat(f, 'g', -1, bits)
 	if short := strconv.FormatFloat(f, 'g', 6, bits); len(short) < len(text) {
 		text = short
 	}
+	if w.opts.Brief && w.deep {
+		format, digits := byte('g'), 3
+		if a := math.Abs(f); a >= 1 && a < 1e6 {
+			format = 'f'
+		}
+		if short := strconv.FormatFloat(f, format, digits, bits); len(short) < len(text) {
+			text = short
+		}
+	}
 	w.print(text)
+}
+
+// time writes a time; a brief one of the same day as the snapshot's has no date, and no zeros
+// at its end.
+func (w *textWriter) time(t engram.Time) {
+	text := t.String()
+	if of := w.opts.Time; w.opts.Brief && of != 0 {
+		if date := len("2006-01-02 "); of.String()[:date] == text[:date] {
+			text = strings.TrimRight(strings.TrimRight(text[date:], "0"), ".")
+		}
+	}
+	w.print(text)
+}
+
+// link writes an ID; a brief one is its last two names, with its time where that is not the
+// snapshot's.
+func (w *textWriter) link(id engram.ID) {
+	if !w.opts.Brief || id.Level() < engram.LevelEntity {
+		w.print(printable(id.String()))
+		return
+	}
+	if robot, _, ok := strings.Cut(id.Memory(), ":"); ok {
+		w.print(printable(engram.EscapeName(robot)) + ":")
+	}
+	w.print(printable(engram.EscapeName(id.ProviderSegment()) + "/" + engram.EscapeName(id.Entity())))
+	if t, ok := id.Time(); ok && t != w.opts.Time {
+		w.print(" ")
+		w.time(t)
+	}
+	if i, ok := id.Index(); ok && i > 0 {
+		w.print("/" + strconv.Itoa(i))
+	}
 }
 
 func (w *textWriter) array(a *NDArray) {

@@ -50,6 +50,8 @@ func (w *textWriter) summary(l *layout, v any) bool {
 		if stride, ok := numberOf(object["point_stride"]).int64(); ok && stride > 0 {
 			w.print(" of " + grouped(len(data)/int(stride)) + " points")
 		}
+	case "foxglove.Pose":
+		return w.pose(l, object)
 	default:
 		if isVector(l) {
 			w.vector(l, object)
@@ -64,6 +66,20 @@ func (w *textWriter) summary(l *layout, v any) bool {
 	return true
 }
 
+// pose writes a whole pose briefly, as its position and its orientation; false where all is to be
+// told.
+func (w *textWriter) pose(l *layout, object map[string]any) bool {
+	position, there := object["position"].(map[string]any)
+	orientation, turned := object["orientation"].(map[string]any)
+	if !w.opts.Brief || !there || !turned {
+		return false
+	}
+	w.vector(l.byName["position"].msg, position)
+	w.print(" ")
+	w.vector(l.byName["orientation"].msg, orientation)
+	return true
+}
+
 // isEmpty reports whether all members of an object are zero.
 func isEmpty(object map[string]any) bool {
 	for _, v := range object {
@@ -75,6 +91,7 @@ func isEmpty(object map[string]any) bool {
 }
 
 func (w *textWriter) vector(l *layout, object map[string]any) {
+	defer w.within()()
 	w.print("(")
 	for i, m := range l.members {
 		if i > 0 {

@@ -126,7 +126,7 @@ func (a *asking) print(out io.Writer, rows []service.Row) error {
 		cells := make([]any, 0, len(t.header))
 		for _, name := range names {
 			if i := slices.Index(row.Names, name); i >= 0 {
-				cells = append(cells, cell{a.names.Shorten(row.Texts[i]), row.Texts[i]})
+				cells = append(cells, cellOf(a.names.Shorten(row.Texts[i]), row.Texts[i]))
 			} else {
 				cells = append(cells, "")
 			}

@@ -382,19 +382,19 @@ func newAuthLs() *cobra.Command {
 		out := &table{header: []string{"IDENTITY", "KIND", "UNTIL", "STATE", "SERIAL", "SERVES"}}
 		var objects []issuedJSON
 		for _, i := range list {
-			state := "valid"
+			is := "valid"
 			switch {
 			case rules.Revoked(i.Identity, i.Serial) != nil:
-				state = "revoked"
+				is = "revoked"
 			case time.Now().After(i.Until):
-				state = "expired"
+				is = "expired"
 			}
 			kind, serves := "program", ""
 			if i.Server {
 				kind, serves = "server", i.Serving.String()
 			}
-			out.add(string(i.Identity), kind, i.Until.Format(time.DateOnly), state, i.Serial, serves)
-			objects = append(objects, issuedJSON{i, state})
+			out.add(string(i.Identity), kind, i.Until.Format(time.DateOnly), state(is), i.Serial, serves)
+			objects = append(objects, issuedJSON{i, is})
 		}
 		return print(cmd.OutOrStdout(), format, out, objects)
 	})

@@ -148,7 +148,7 @@ func newCopyLs() *cobra.Command {
 				case o.Rule != "":
 					from = "rule"
 				}
-				out.add(o.shown(), o.Rules, from, o.from(), o.State)
+				out.add(o.shown(), o.Rules, from, o.from(), state(o.State))
 				objects = append(objects, o)
 			}
 			return print(cmd.OutOrStdout(), format, out, objects)
@@ -170,9 +170,9 @@ func describeCopy(s *service.Status) copyJSON {
 // shown returns how a table shows what is copied: what a rule made stands below it.
 func (c *copyJSON) shown() cell {
 	if c.Rule != "" {
-		return cell{"  " + c.Pattern, c.Pattern}
+		return cellOf("  "+c.Pattern, c.Pattern)
 	}
-	return cell{c.Pattern, c.Pattern}
+	return cellOf(c.Pattern, c.Pattern)
 }
 
 // from returns where the owner's name stands: of a rule, what it made.

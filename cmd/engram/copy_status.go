@@ -74,6 +74,7 @@ the copy is removed, or its owner removes what it was of.`,
 			out := &table{
 				header: []string{"COPY", "STATE", "FOR", "BEHIND", "BYTES", "LAG", "RECEIVED", "PAYLOAD", "LINK", "LEFT OUT", "LOST", "OWNER"},
 				right:  []bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true, 10: true, 11: false},
+				spare:  []string{"PAYLOAD", "LINK", "RECEIVED", "BYTES", "FOR", "OWNER"},
 			}
 			objects := []copyStatusJSON{}
 			for i := range list {
@@ -82,12 +83,12 @@ the copy is removed, or its owner removes what it was of.`,
 				for _, l := range o.LeftOut {
 					left += l.Count
 				}
-				lag := cell{"?", ""}
+				lag := cellOf("?", "")
 				if o.Contact != nil {
-					lag = cell{formatDuration(list[i].Lag), fmt.Sprint(o.LagSeconds)}
+					lag = cellOf(formatDuration(list[i].Lag), fmt.Sprint(o.LagSeconds))
 				}
 				inState := max(engram.Now().Sub(o.Since), 0)
-				out.add(o.shown(), o.State, cell{formatDuration(inState.Truncate(time.Second)), fmt.Sprint(inState.Seconds())},
+				out.add(o.shown(), state(o.State), cellOf(formatDuration(inState.Truncate(time.Second)), fmt.Sprint(inState.Seconds())),
 					o.BehindUpdates, byteSize(o.BehindBytes), lag, o.Received, byteSize(o.Payload), byteSize(o.Wire), left, o.Lost, o.from())
 				objects = append(objects, o)
 			}
@@ -165,7 +166,7 @@ func explainCopies(cmd *cobra.Command, objects []copyStatusJSON, long bool) erro
 	if !lost || !long {
 		return nil
 	}
-	out := &table{header: []string{"LOST", "SNAPSHOTS", "WHY", "FROM", "TO", "NOTICED"}, right: []bool{1: true, 5: false}}
+	out := &table{header: []string{"LOST", "SNAPSHOTS", "WHY", "FROM", "TO", "NOTICED"}, right: []bool{1: true, 5: false}, spare: []string{"NOTICED"}}
 	at := func(t *engram.Time) any {
 		if t == nil {
 			return "?"

@@ -265,7 +265,11 @@ func (d *demo) command(ctx context.Context, args ...string) error {
 }
 
 func (d *demo) say(format string, args ...any) {
-	fmt.Fprintf(d.out, "\n"+format+"\n", args...)
+	text := fmt.Sprintf(format, args...)
+	if width := layoutOf(d.out).width; width > 0 {
+		text = wrapped(text, min(width, 100))
+	}
+	fmt.Fprintf(d.out, "\n%s\n", text)
 }
 
 // indenter indents each line by four spaces.
@@ -274,11 +278,26 @@ type indenter struct {
 	inLine bool
 }
 
+const demoIndent = "    "
+
+func (i *indenter) layout() layout {
+	l := layoutOf(i.w)
+	l.width = max(0, l.width-len(demoIndent))
+	return l
+}
+
+func (i *indenter) writeLine(spans []span) error {
+	if len(spans) > 0 {
+		spans = append([]span{{text: demoIndent}}, spans...)
+	}
+	return printWhole(i.w, spans...)
+}
+
 func (i *indenter) Write(p []byte) (int, error) {
 	var b strings.Builder
 	for line := range strings.Lines(string(p)) {
 		if !i.inLine && line != "\n" {
-			b.WriteString("    ")
+			b.WriteString(demoIndent)
 		}
 		b.WriteString(line)
 		i.inLine = !strings.HasSuffix(line, "\n")

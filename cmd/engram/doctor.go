@@ -91,15 +91,21 @@ func printFindings(cmd *cobra.Command, format string, found doctor.Findings) err
 	for i := range found {
 		x := &found[i]
 		x.What, x.Do = withoutSecrets(x.What), withoutSecrets(x.Do)
-		out.add(string(x.Level), x.Check, visible(x.What), visible(x.Do))
+		out.add(state(x.Level), x.Check, visible(x.What), visible(x.Do))
 	}
 	if format != "table" {
 		return print(cmd.OutOrStdout(), format, out, []doctor.Finding(found))
 	}
 	for _, x := range found {
-		cmd.Printf("%-8s %-9s %s\n", x.Level, x.Check, visible(x.What))
+		level := state(x.Level)
+		head := []span{{level.style, fmt.Sprintf("%-8s", level.raw)}, {text: fmt.Sprintf(" %-9s ", x.Check)}}
+		if err := printFolded(cmd.OutOrStdout(), head, span{text: x.What}); err != nil {
+			return err
+		}
 		if x.Do != "" {
-			cmd.Printf("%18s → %s\n", "", visible(x.Do))
+			if err := printFolded(cmd.OutOrStdout(), []span{{text: fmt.Sprintf("%18s → ", "")}}, span{text: x.Do}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

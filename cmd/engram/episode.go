@@ -178,14 +178,14 @@ func newEpisodeLs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"NAME", "START", "LENGTH", "SNAPSHOTS", "SIZE", "NOTES"}, right: []bool{2: true, 3: true, 4: true}}
+			out := &table{header: []string{"NAME", "START", "LENGTH", "SNAPSHOTS", "SIZE", "NOTES"}, right: []bool{2: true, 3: true, 4: true}, spare: []string{"SNAPSHOTS"}}
 			objects := make([]episodeJSON, len(list))
 			for i := range list {
 				e := &list[i]
 				objects[i] = toEpisodeJSON(e)
 				start, length, note := cell{}, cell{}, noteOf(e)
 				if !e.Recorded.Empty() {
-					start = cell{e.Recorded.Start.String()[:len("2006-01-02 15:04:05")], e.Recorded.Start.String()}
+					start = secondTime(e.Recorded.Start)
 					spans := recordedSpans(cmd, store, e)
 					length = lengthOf(spans...)
 					if len(spans) > 1 {
@@ -218,7 +218,7 @@ func lengthOf(spans ...engram.Interval) cell {
 	for _, iv := range spans {
 		d += iv.End.Sub(iv.Start)
 	}
-	return cell{formatDuration(d), d.String()}
+	return cellOf(formatDuration(d), d.String())
 }
 
 // spansApart is how far apart the times of an episode's entities are at least that are
@@ -298,7 +298,7 @@ func newEpisodeShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"ENTITY", "TYPE", "CODEC", "SNAPSHOTS", "IN FORCE", "SIZE", "START", "LENGTH"}, right: []bool{3: true, 4: true, 5: true, 7: true}}
+			out := &table{header: []string{"ENTITY", "TYPE", "CODEC", "SNAPSHOTS", "IN FORCE", "SIZE", "START", "LENGTH"}, right: []bool{3: true, 4: true, 5: true, 7: true}, spare: []string{"CODEC", "IN FORCE", "TYPE", "START"}}
 			object := toEpisodeJSON(&info)
 			for i := range entities {
 				e := &entities[i]

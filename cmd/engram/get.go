@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/mns"
 )
 
@@ -363,11 +364,14 @@ func printItems(ctx context.Context, cmd *cobra.Command, types *typeCache, forma
 // one line, without those that were not chosen.
 func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error {
 	lines := !cmd.Flags().Changed("field")
+	onTerminal := layoutOf(cmd.OutOrStdout()).width > 0
 	for n, it := range items {
 		if n > 0 {
 			cmd.Println()
 		}
-		cmd.Printf("%s\n", visible(it.ID.String()))
+		if err := printWhole(cmd.OutOrStdout(), span{bright, it.ID.String()}); err != nil {
+			return err
+		}
 		for i, inst := range it.Instances {
 			if it.index >= 0 && i != it.index {
 				continue
@@ -377,34 +381,30 @@ func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items
 				cmd.Printf("  instance %d\n", i)
 				indent = "    "
 			}
-			cmd.Printf("%s%s, confidence %g, update %d, arrived %s\n", indent, visible(inst.Payload.Type), inst.Confidence, it.Number, it.Arrived)
-			for line := range strings.Lines(types.text(ctx, inst.Payload, lines)) {
-				cmd.Printf("%s  %s\n", indent, visible(strings.TrimRight(line, "\n")))
+			told := fmt.Sprintf("%s, confidence %g, update %d, %s", inst.Payload.Type, inst.Confidence, it.Number, arrivedText(it.Snapshot, onTerminal))
+			if err := printFolded(cmd.OutOrStdout(), []span{{text: indent}}, span{text: told}); err != nil {
+				return err
+			}
+			o := idf.TextOptions{Lines: lines}
+			if !stamped(cmd) {
+				o.Time = it.Time
+			}
+			for line := range strings.Lines(types.text(ctx, inst.Payload, o)) {
+				if err := printFolded(cmd.OutOrStdout(), []span{{text: indent + "  "}}, span{text: strings.TrimRight(line, "\n")}); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// showLines prints a line per instance, cut to the width of a terminal.
-func showLines(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error {
-	var current engram.ID
-	digits := 0
-	for _, it := range items {
-		digits = max(digits, len(it.Time.String()))
+// arrivedText says when a snapshot arrived; on a terminal how much later than its time, and how
+// long ago, where that is telling.
+func arrivedText(s *engram.Snapshot, onTerminal bool) string {
+	delay, ago := s.Arrived.Sub(s.Time), engram.Now().Sub(s.Arrived)
+	if !onTerminal || delay < 0 || delay > time.Hour || ago < 0 || ago > 24*time.Hour {
+		return "arrived " + s.Arrived.String()
 	}
-	screen := terminalWidth(cmd.OutOrStdout())
-	for _, it := range items {
-		if e := it.ID.Parent(); e != current {
-			current = e
-			cmd.Println(cutLine(visible(e.String()), screen))
-		}
-		for i, inst := range it.Instances {
-			if it.index < 0 || i == it.index {
-				line := fmt.Sprintf("  %-*s  %4.2f  %s", digits, it.Time, inst.Confidence, visible(types.text(ctx, inst.Payload, false)))
-				cmd.Println(cutLine(strings.TrimRight(line, " "), screen))
-			}
-		}
-	}
-	return nil
+	return "arrived +" + shortDuration(delay) + ", " + shortDuration(ago) + " ago"
 }

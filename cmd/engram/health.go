@@ -72,9 +72,9 @@ func printHealth(cmd *cobra.Command, format string, r health.Report) error {
 		cmd.Printf("the server %s ready; what it checks is for those who may read everything\n", is)
 		return nil
 	}
-	out := &table{header: []string{"CHECK", "STATUS", "REASON"}}
+	out := &table{header: []string{"CHECK", "STATUS", "REASON"}, folded: true}
 	for _, c := range r.Checks {
-		out.add(c.Check, string(c.Status), visible(c.Reason))
+		out.add(c.Check, state(c.Status), visible(c.Reason))
 	}
 	return print[health.Finding](cmd.OutOrStdout(), format, out, nil)
 }

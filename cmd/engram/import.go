@@ -293,7 +293,10 @@ func keepsOf(e ingest.Eviction) string {
 type progress struct{ bar *progressbar.ProgressBar }
 
 func newProgress(cmd *cobra.Command, name string, paced bool) *progress {
-	file, ok := cmd.ErrOrStderr().(*os.File)
+	file, ok := cmd.ErrOrStderr().(interface {
+		io.Writer
+		Fd() uintptr
+	})
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return &progress{}
 	}
@@ -403,6 +406,8 @@ func reportTable(format string, objects []reportJSON) *table {
 	t := &table{
 		header: []string{"FILE", "TOPIC", "TYPE", "MESSAGES", "TARGET", "STORED", "KEPT", "SKIPPED", "REFUSED", "WHY"},
 		right:  []bool{false, false, false, true, false, true, true, true, true},
+		spare:  []string{"TYPE", "KEPT", "TARGET"},
+		folded: true,
 	}
 	hide := map[string]bool{"FILE": len(objects) == 1, "SKIPPED": true}
 	for _, o := range objects {

@@ -80,7 +80,7 @@ func checkKnowledge(cmd *cobra.Command, args []string, format string) error {
 		return err
 	}
 	problems := knowledge.Check(g)
-	t := &table{header: []string{"PROBLEM", "WHAT"}}
+	t := &table{header: []string{"PROBLEM", "WHAT"}, folded: true}
 	var all []knowledgeProblem
 	for _, p := range problems {
 		t.add(string(p.Kind), p.Text)

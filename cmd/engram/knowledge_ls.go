@@ -79,9 +79,9 @@ func listKnowledge(cmd *cobra.Command, _ []string, format string) error {
 				}
 			}
 		}
-		t := &table{header: []string{"PROVIDER", "CLASSES", "PROPERTIES", "INDIVIDUALS", "TRIPLES", "CHANGED", "ONTOLOGY"}, right: []bool{false, true, true, true, true}}
+		t := &table{header: []string{"PROVIDER", "CLASSES", "PROPERTIES", "INDIVIDUALS", "TRIPLES", "CHANGED", "ONTOLOGY"}, right: []bool{false, true, true, true, true}, spare: []string{"PROPERTIES", "CLASSES", "INDIVIDUALS"}}
 		for _, l := range all {
-			t.add(l.Provider, l.Classes, l.Properties, l.Individuals, l.Triples, l.Changed, strings.Join(l.Ontologies, " "))
+			t.add(l.Provider, l.Classes, l.Properties, l.Individuals, l.Triples, age(l.Changed), strings.Join(l.Ontologies, " "))
 		}
 		if len(all) == 0 && format == "table" {
 			cmd.PrintErrln("nothing is known; 'engram knowledge import' states what files say")
@@ -157,7 +157,7 @@ func showKnowledge(cmd *cobra.Command, args []string, format string) error {
 		if len(said) == 0 {
 			return engram.Errorf(engram.NotFound, args[0], "nothing is said of it at that time")
 		}
-		t := &table{header: []string{"PROPERTY", "VALUE", "SAID BY", "SINCE"}}
+		t := &table{header: []string{"PROPERTY", "VALUE", "SAID BY", "SINCE"}, spare: []string{"SINCE", "SAID BY"}}
 		var all []knowledgeSaid
 		blanks := map[rdf.Term]rdf.Term{} // with short labels
 		for i := range said {
@@ -170,7 +170,7 @@ func showKnowledge(cmd *cobra.Command, args []string, format string) error {
 					}
 					shown = blanks[shown]
 				}
-				t.add(cell{strings.Repeat("  ", depth) + short.shorten(of.P.Value), of.P.Value}, cell{short.term(shown), of.O.Value}, s.Provider(), s.Since())
+				t.add(cellOf(strings.Repeat("  ", depth)+short.shorten(of.P.Value), of.P.Value), cellOf(short.term(shown), of.O.Value), s.Provider(), age(s.Since()))
 				all = append(all, knowledgeSaid{termObject(of.S), of.P.Value, termObject(of.O), s.Provider(), s.Since(), s.Arrived})
 			}
 			eachSaid(s, add)

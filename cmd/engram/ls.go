@@ -195,6 +195,7 @@ func printNodes(cmd *cobra.Command, format string, nodes []engram.Stats, counter
 	t := &table{
 		header: []string{"ID", "ENTITIES", "SNAPSHOTS", "BYTES", "FIRST", "LAST", "TYPE"},
 		right:  []bool{false, true, true, true},
+		spare:  []string{"FIRST", "TYPE", "DISK BYTES", "BYTES", "SUPERSEDED", "ENTITIES", "ON DISK", "COMMITTED"},
 	}
 	if counters {
 		t.header = []string{"ID", "ENTITIES", "SNAPSHOTS", "SUPERSEDED", "BYTES", "COMMITTED", "EVICTED", "REFUSED"}
@@ -226,7 +227,7 @@ func printNodes(cmd *cobra.Command, format string, nodes []engram.Stats, counter
 			row = append(row, s.Committed, s.Evicted, s.Refused)
 		} else {
 			first, last := spanOf(s)
-			row = append(row, first, last, typ)
+			row = append(row, first, age(last), typ)
 		}
 		t.add(row...)
 	}
@@ -260,7 +261,7 @@ type branch struct {
 // the parent is not listed.
 func (t tree) place(s engram.Stats) (name, typ cell) {
 	id := s.ID.String()
-	name, typ = cell{id, id}, cell{s.Type, s.Type}
+	name, typ = cellOf(id, id), cellOf(s.Type, s.Type)
 	b := branch{typ: s.Type}
 	if parent, ok := t[s.ID.Parent()]; ok {
 		b.depth = parent.depth + 1

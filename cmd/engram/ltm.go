@@ -97,7 +97,8 @@ such as a full disk, it is said and the exit code is 1.`,
 				return err
 			}
 			out := &table{header: []string{"SEGMENT", "ENTITIES", "SNAPSHOTS", "SIZE", "START", "LENGTH", "RECORDED", "LEFT OUT", "FORGOTTEN"},
-				right: []bool{1: true, 2: true, 3: true, 5: true, 6: true, 7: true, 8: true}}
+				right: []bool{1: true, 2: true, 3: true, 5: true, 6: true, 7: true, 8: true},
+				spare: []string{"RECORDED", "ENTITIES", "FORGOTTEN", "LEFT OUT", "START"}}
 			object := longTermStatsJSON{
 				Dir: st.Dir, Episodes: st.Episodes, Bytes: st.Bytes, Snapshots: st.Snapshots, Recorded: st.Recorded, Filtered: st.Filtered, Lost: st.Lost,
 				Health: append([]string{}, st.Health...), DiskTotal: st.DiskTotal, DiskFree: st.DiskFree, Segments: []segmentStatsJSON{},
@@ -110,7 +111,7 @@ such as a full disk, it is said and the exit code is 1.`,
 				start, length := cell{}, cell{}
 				if !s.Span.Empty() {
 					o.Start, o.End = new(s.Span.Start), new(s.Span.End)
-					start = cell{s.Span.Start.String()[:len("2006-01-02 15:04:05")], s.Span.Start.String()}
+					start = secondTime(s.Span.Start)
 					length = lengthOf(s.Span)
 				}
 				object.Segments = append(object.Segments, o)

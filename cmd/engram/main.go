@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/rivo/uniseg"
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
@@ -30,7 +31,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)           // a second signal ends the process at once
 	slog.SetLogLoggerLevel(slog.LevelWarn) // who types commands is not told what servers log
-	code := run(ctx, os.Args[1:], os.Stdin, newScreen(os.Stdout), os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdin, newScreen(os.Stdout), newNotes(os.Stderr))
 	os.Exit(code)
 }
 
@@ -43,6 +44,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	if width := layoutOf(stdout).width; width > 0 {
+		fitHelp(root, width)
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	return outcome(ctx, cmd, err, stderr)
 }
@@ -52,6 +56,7 @@ func outcome(ctx context.Context, cmd *cobra.Command, err error, stderr io.Write
 	var usage *usageError
 	var loss *lossError
 	told := func(err error) string { return withoutSecrets(oneLine(err.Error())) }
+	stderr = failed(stderr)
 	switch {
 	case err == nil:
 		return exitOK
@@ -155,6 +160,51 @@ func completeGroups(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		completeGroups(sub)
 	}
+}
+
+// fitHelp wraps the help of a command, and of those below it, to so many cells.
+func fitHelp(c *cobra.Command, width int) {
+	if !c.HasParent() {
+		c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", width)))
+	}
+	c.Long = wrapped(c.Long, min(width, 100))
+	for _, sub := range c.Commands() {
+		fitHelp(sub, width)
+	}
+}
+
+// wrapped sets paragraphs anew in lines of so many cells. Lines that are indented, and empty ones,
+// stay as they are.
+func wrapped(text string, width int) string {
+	var out strings.Builder
+	used, open := 0, false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || line[0] == ' ' {
+			if open {
+				out.WriteByte('\n')
+			}
+			out.WriteString(line + "\n")
+			open = false
+			continue
+		}
+		for word := range strings.FieldsSeq(line) {
+			n := uniseg.StringWidth(word)
+			switch {
+			case !open:
+				used = n
+			case used+1+n > width:
+				out.WriteByte('\n')
+				used = n
+			default:
+				out.WriteByte(' ')
+				used += 1 + n
+			}
+			out.WriteString(word)
+			open = true
+		}
+	}
+	return strings.TrimRight(out.String(), "\n")
 }
 
 // newHelp is cobra's help with an error of its own for unknown commands.

@@ -128,9 +128,9 @@ func edgeCells(e *pose.EdgeInfo) []any {
 	if e.Kind == pose.KindFixed {
 		return []any{e.Kind, "", "", "", ""}
 	}
-	first, last := "-", "-"
+	first, last := text("-"), text("-")
 	if e.Samples > 0 {
-		first, last = e.First.String(), e.Last.String()
+		first, last = plainTime(e.First), plainTime(e.Last).aged()
 	}
 	return []any{e.Kind, e.Joint, e.Samples, first, last}
 }
@@ -157,7 +157,7 @@ func newPosePath() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"PARENT", "CHILD", "KIND", "JOINT", "SAMPLES", "FIRST", "LAST"}, right: []bool{4: true}}
+			out := &table{header: []string{"PARENT", "CHILD", "KIND", "JOINT", "SAMPLES", "FIRST", "LAST"}, right: []bool{4: true}, spare: []string{"FIRST", "SAMPLES", "JOINT"}}
 			objects := make([]edgeJSON, len(edges))
 			for i := range edges {
 				objects[i] = edgeObject(&edges[i])

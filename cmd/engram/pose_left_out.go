@@ -39,7 +39,7 @@ committed and counted by 'engram stats'.`,
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"ENTITY", "INSTANCES", "LAST", "WHY"}, right: []bool{1: true}}
+			out := &table{header: []string{"ENTITY", "INSTANCES", "LAST", "WHY"}, right: []bool{1: true}, folded: true}
 			objects := make([]leftOutJSON, len(left))
 			for i, l := range left {
 				entity := l.Entity.String()
@@ -48,7 +48,7 @@ committed and counted by 'engram stats'.`,
 				}
 				reason := strings.TrimPrefix(l.Reason.Error(), entity+": ")
 				objects[i] = leftOutJSON{entity, l.Count, l.Last, engram.CodeOf(l.Reason).String(), reason}
-				out.add(entity, l.Count, l.Last.String(), reason)
+				out.add(entity, l.Count, plainTime(l.Last).aged(), reason)
 			}
 			return print(cmd.OutOrStdout(), format, out, objects)
 		})

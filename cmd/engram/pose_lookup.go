@@ -130,7 +130,7 @@ func answerRow(a *service.Answer, withCov bool) (out *table, row []any, o answer
 		when = fullTime(i.SourceTime)
 	}
 	out = &table{header: []string{"TARGET", "SOURCE", "TIME", "X", "Y", "Z", "ROLL", "PITCH", "YAW", "REVISION", "HOW"},
-		right: []bool{3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}}
+		right: []bool{3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}, spare: []string{"REVISION", "HOW", "TARGET", "SOURCE", "TIME"}}
 	roll, pitch, yaw := p.R.EulerZYX()
 	row = []any{a.Target, a.Source, when, formatMetres(p.T.X), formatMetres(p.T.Y), formatMetres(p.T.Z),
 		formatDegrees(roll), formatDegrees(pitch), formatDegrees(yaw), fmt.Sprint(uint64(i.Revision)), o.Flags}

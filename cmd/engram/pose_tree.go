@@ -24,7 +24,7 @@ func newPoseTree() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"FRAME", "KIND", "JOINT", "SAMPLES", "FIRST", "LAST"}, right: []bool{3: true}}
+			out := &table{header: []string{"FRAME", "KIND", "JOINT", "SAMPLES", "FIRST", "LAST"}, right: []bool{3: true}, spare: []string{"FIRST", "JOINT", "SAMPLES", "KIND"}}
 			printer := newTreePrinter(edges, out)
 			for _, root := range printer.roots {
 				out.add(root, "", "", "", "", "")

@@ -17,7 +17,8 @@ import (
 // raw values (CSV) or whole documents need not think of it.
 type screen struct {
 	*os.File
-	rest []byte // the beginning of a character whose end is not written yet
+	colour bool
+	rest   []byte // the beginning of a character whose end is not written yet
 }
 
 // newScreen returns where answers go: to a terminal through a screen, else to the file
@@ -26,7 +27,7 @@ func newScreen(f *os.File) io.Writer {
 	if !term.IsTerminal(int(f.Fd())) {
 		return f
 	}
-	return &screen{File: f}
+	return &screen{File: f, colour: inColour(f)}
 }
 
 func (s *screen) Write(p []byte) (int, error) {
@@ -53,6 +54,29 @@ func (s *screen) WriteString(text string) (int, error) { return s.Write([]byte(t
 // ReadFrom is a copy through Write, since that of os.File would go past it.
 func (s *screen) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{s}, r)
+}
+
+func (s *screen) layout() layout {
+	width, _, err := term.GetSize(int(s.Fd()))
+	if err != nil {
+		width = 0
+	}
+	return layout{width, s.colour}
+}
+
+// writeLine writes spans, which are visible, in their styles.
+func (s *screen) writeLine(spans []span) error {
+	var b strings.Builder
+	for _, p := range spans {
+		text := p.text
+		if s.colour && p.style != plain && text != "" {
+			text = "\x1b[" + string(p.style) + "m" + text + "\x1b[0m"
+		}
+		b.WriteString(text)
+	}
+	b.WriteByte('\n')
+	_, err := s.File.WriteString(b.String())
+	return err
 }
 
 // unprintable tells the characters that cannot be seen: controls, overrides of the

@@ -49,7 +49,7 @@ func newSegmentLs() *cobra.Command {
 			return err
 		}
 		defer m.Close()
-		t := &table{header: []string{"ID", "TYPE", "COUNT", "AGE", "BYTES", "AHEAD", "DURABILITY"}, right: []bool{false, false, true, true, true, true}}
+		t := &table{header: []string{"ID", "TYPE", "COUNT", "AGE", "BYTES", "AHEAD", "DURABILITY"}, right: []bool{false, false, true, true, true, true}, spare: []string{"AHEAD", "DURABILITY"}}
 		objects := []segmentJSON{}
 		seen := map[engram.ID]bool{}
 		for _, p := range patterns {
@@ -68,18 +68,18 @@ func newSegmentLs() *cobra.Command {
 					FixedProviders: d.FixedProviders, MaxAhead: formatAhead(d.MaxAhead),
 				}
 				objects = append(objects, o)
-				count := cell{"", strconv.Itoa(o.KeepCount)}
+				count := cellOf("", strconv.Itoa(o.KeepCount))
 				if o.KeepCount > 0 {
 					count.shown = formatCount(o.KeepCount)
 				}
-				age, size := cell{"", o.KeepAge}, cell{"", strconv.FormatInt(o.KeepBytes, 10)}
+				age, size := cellOf("", o.KeepAge), cellOf("", strconv.FormatInt(o.KeepBytes, 10))
 				if d.History.MaxAge > 0 {
 					age.shown = formatDuration(d.History.MaxAge)
 				}
 				if o.KeepBytes > 0 {
 					size.shown = byteSize(o.KeepBytes).String()
 				}
-				ahead := cell{o.MaxAhead, o.MaxAhead}
+				ahead := cellOf(o.MaxAhead, o.MaxAhead)
 				if d.MaxAhead >= 0 {
 					ahead.shown = formatDuration(cmp.Or(d.MaxAhead, engram.DefaultMaxAhead))
 				}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rivo/uniseg"
-	"golang.org/x/term"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -21,10 +21,25 @@ type table struct {
 	header   []string // upper case
 	verbatim bool     // the header is not: it has names, which CSV has as they are
 	right    []bool   // columns aligned to the right
+	spare    []string // the columns that a narrow terminal goes without, in this order
+	folded   bool     // the last column has sentences, which a terminal has on several lines
 	rows     [][]cell
 }
 
-type cell struct{ shown, raw string }
+// cell is what people see and what stands in CSV. On a terminal brief is shown instead, if there is
+// one, in its style.
+type cell struct {
+	shown, raw string
+	brief      string
+	style      style
+	time       engram.Time // of a cell that is one
+}
+
+// cellOf is a cell that differs for people.
+func cellOf(shown, raw string) cell { return cell{shown: shown, raw: raw} }
+
+// text is the cell of a text.
+func text(s string) cell { return cellOf(s, s) }
 
 // add adds a row. Counts, sizes and times may stand as such (int, uint64, int64,
 // byteSize, engram.Time), and a cell that differs for people as a cell.
@@ -35,63 +50,232 @@ func (t *table) add(values ...any) {
 		case cell:
 			row[i] = v
 		case int:
-			row[i] = cell{formatCount(v), strconv.Itoa(v)}
+			row[i] = cellOf(formatCount(v), strconv.Itoa(v))
 		case int64:
-			row[i] = cell{formatCount(v), strconv.FormatInt(v, 10)}
+			row[i] = cellOf(formatCount(v), strconv.FormatInt(v, 10))
 		case uint64:
-			row[i] = cell{formatCount(v), strconv.FormatUint(v, 10)}
+			row[i] = cellOf(formatCount(v), strconv.FormatUint(v, 10))
 		case byteSize:
-			row[i] = cell{v.String(), strconv.FormatInt(int64(v), 10)}
+			row[i] = cellOf(v.String(), strconv.FormatInt(int64(v), 10))
 		case engram.Time:
-			row[i] = cell{v.String()[:len("2006-01-02 15:04:05.000")], string(v.AppendRFC3339(nil))}
+			row[i] = fullTime(v)
+			row[i].shown = row[i].shown[:len(dateLayout+" "+milliLayout)]
 		default:
-			text := fmt.Sprint(v)
-			row[i] = cell{text, text}
+			row[i] = text(fmt.Sprint(v))
 		}
 	}
 	t.rows = append(t.rows, row)
 }
 
-// fullTime is the cell of a time that people need in full.
-func fullTime(t engram.Time) cell { return cell{t.String(), string(t.AppendRFC3339(nil))} }
-
-// write prints the table with aligned columns, cut to the terminal's width if w is
-// a terminal.
-func (t *table) write(w io.Writer) error {
-	lines := make([][]string, 1, 1+len(t.rows))
-	lines[0] = t.header
-	for _, row := range t.rows {
-		line := make([]string, len(row))
-		for i, c := range row {
-			line[i] = visible(c.shown)
-		}
-		lines = append(lines, line)
+// age is the cell of a time that people are shown as how long ago it was, on a terminal, where it was
+// within a day; other values are as they are.
+func age(v any) any {
+	t, ok := v.(engram.Time)
+	if !ok {
+		return v
 	}
+	c := fullTime(t)
+	c.shown = c.shown[:len(dateLayout+" "+milliLayout)]
+	return c.aged()
+}
+
+// aged returns the cell of a time, on a terminal as how long ago it was, where it was within a day.
+func (c cell) aged() cell {
+	if ago := engram.Now().Sub(c.time); ago >= 0 && ago <= 24*time.Hour {
+		c.brief = shortDuration(ago) + " ago"
+	}
+	return c
+}
+
+// stateStyles are the styles of words that tell how something is.
+var stateStyles = map[string]style{
+	"ok": good, "live": good, "valid": good,
+	"degraded": warning, "warn": warning, "catching": warning, "waiting": warning, "expired": warning,
+	"failed": bad, "problem": bad, "revoked": bad,
+}
+
+// state is the cell of a word that tells how something is.
+func state[S ~string](word S) cell {
+	c := text(string(word))
+	c.style = stateStyles[strings.ToLower(c.raw)]
+	return c
+}
+
+// fullTime is the cell of a time that people need in full.
+func fullTime(t engram.Time) cell {
+	return cell{shown: t.String(), raw: string(t.AppendRFC3339(nil)), time: t}
+}
+
+// plainTime is the cell of a time that stands in CSV as people read it.
+func plainTime(t engram.Time) cell {
+	return cell{shown: t.String(), raw: t.String(), time: t}
+}
+
+// secondTime is the cell of a time that people are shown to the second; in CSV as people read it.
+func secondTime(t engram.Time) cell {
+	c := plainTime(t)
+	c.shown = c.shown[:len(dateLayout+" "+secondLayout)]
+	return c
+}
+
+// write prints the table with aligned columns. On a terminal it fits the width: times are
+// brief, spare columns are left out, with a word, and wide ones are cut or folded.
+func (t *table) write(w io.Writer) error {
+	l := layoutOf(w)
+	lines := t.lines(l.width > 0)
 	width := make([]int, len(t.header))
 	for _, line := range lines {
 		for i, c := range line {
-			width[i] = max(width[i], uniseg.StringWidth(c))
+			width[i] = max(width[i], uniseg.StringWidth(c.text))
 		}
 	}
-	screen := terminalWidth(w)
+	hidden, left := t.fit(width, l.width)
 	for _, cells := range lines {
-		var line strings.Builder
+		var line []span
 		for i, c := range cells {
-			if i > 0 {
-				line.WriteString("  ")
+			if hidden[i] {
+				continue
 			}
-			pad := strings.Repeat(" ", width[i]-uniseg.StringWidth(c))
+			if len(line) > 0 {
+				line = append(line, span{text: "  "})
+			}
+			if t.folded && l.width > 0 && i == len(cells)-1 {
+				if err := printFolded(w, line, c); err != nil {
+					return err
+				}
+				line = nil
+				break
+			}
+			c.text = cutCell(c.text, width[i], i == len(cells)-1)
+			pad := span{text: strings.Repeat(" ", width[i]-uniseg.StringWidth(c.text))}
 			if i < len(t.right) && t.right[i] {
-				line.WriteString(pad + c)
+				line = append(line, pad, c)
 			} else {
-				line.WriteString(c + pad)
+				line = append(line, c, pad)
 			}
 		}
-		if _, err := io.WriteString(w, cutLine(strings.TrimRight(line.String(), " "), screen)+"\n"); err != nil {
+		if line == nil {
+			continue
+		}
+		if err := printLine(w, line...); err != nil {
 			return err
 		}
 	}
+	if len(left) > 0 && len(t.rows) > 0 {
+		return printFolded(w, nil, span{faint, "(" + listed(left, "and") + ": on a wider terminal, or with -o csv)"})
+	}
 	return nil
+}
+
+// lines returns the header and the rows as they are shown.
+func (t *table) lines(onTerminal bool) [][]span {
+	lines := make([][]span, 1, 1+len(t.rows))
+	for _, h := range t.header {
+		lines[0] = append(lines[0], span{faint, visible(h)})
+	}
+	now := engram.Now()
+	today, date := onTerminal && t.ofDay(now), now.String()[:len(dateLayout+" ")]
+	for _, row := range t.rows {
+		line := make([]span, len(row))
+		for i, c := range row {
+			text := c.shown
+			switch {
+			case onTerminal && c.brief != "":
+				text = c.brief
+			case c.time != 0 && today:
+				text = strings.Replace(text, date, "", 1) // it may say "since" before
+			}
+			line[i] = span{c.style, visible(text)}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// ofDay reports whether all times that the table shows as such are of the same day as another.
+func (t *table) ofDay(now engram.Time) bool {
+	day := now.String()[:len(dateLayout)]
+	for _, row := range t.rows {
+		for _, c := range row {
+			if c.time != 0 && c.brief == "" && c.time.String()[:len(dateLayout)] != day {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// floors returns to how many cells columns may be cut that are so wide: numbers and times not at
+// all, the last one and the first one, which says what the row is of, less than others, and behind
+// the lines of a tree.
+func (t *table) floors(width []int) []int {
+	floors := make([]int, len(width))
+	for i := range floors {
+		switch {
+		case i < len(t.right) && t.right[i]:
+			floors[i] = width[i]
+		case i == 0:
+			floors[i] = 24
+		case i == len(width)-1:
+			floors[i] = 20
+		default:
+			floors[i] = 16
+		}
+	}
+	for _, row := range t.rows {
+		for i, c := range row {
+			if c.time != 0 {
+				floors[i] = width[i]
+			} else if i == 0 {
+				floors[i] = max(floors[i], uniseg.StringWidth(treeLines(c.shown))+16)
+			}
+		}
+	}
+	for i := range floors {
+		floors[i] = min(floors[i], width[i])
+	}
+	return floors
+}
+
+// treeLines returns the lines of a tree that a name stands behind.
+func treeLines(name string) string {
+	return name[:len(name)-len(strings.TrimLeft(name, " │├└─"))]
+}
+
+// fit makes the columns as narrow as a terminal of so many cells needs, and returns which are left
+// out.
+func (t *table) fit(width []int, screen int) (hidden []bool, left []string) {
+	hidden = make([]bool, len(width))
+	if screen == 0 {
+		return hidden, nil
+	}
+	floors := t.floors(width)
+	least, all := -2, -2
+	for i, w := range width {
+		least += floors[i] + 2
+		all += w + 2
+	}
+	for _, name := range t.spare {
+		if i := slices.Index(t.header, name); i >= 0 && least > screen {
+			hidden[i] = true
+			left = append(left, name)
+			least -= floors[i] + 2
+			all -= width[i] + 2
+		}
+	}
+	for ; all > screen; all-- {
+		most := -1
+		for i, w := range width {
+			if spare := w - floors[i]; !hidden[i] && spare > 0 && (most < 0 || spare > width[most]-floors[most]) {
+				most = i
+			}
+		}
+		if most < 0 {
+			break
+		}
+		width[most]--
+	}
+	return hidden, left
 }
 
 func (t *table) writeCSV(w io.Writer) error {
@@ -114,20 +298,6 @@ func (t *table) writeCSV(w io.Writer) error {
 	return c.Error()
 }
 
-// terminalWidth returns how many cells wide the terminal is that w writes to; 0 if
-// it is none.
-func terminalWidth(w io.Writer) int {
-	file, ok := w.(interface{ Fd() uintptr })
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return 0
-	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
-}
-
 // cutLine cuts a line that is wider than so many cells; 0 is no limit.
 func cutLine(line string, width int) string {
 	if width < 1 || uniseg.StringWidth(line) <= width {
@@ -147,20 +317,34 @@ func cutLine(line string, width int) string {
 	return cut.String() + "…"
 }
 
+// cutCell cuts what stands in a column to so many cells: a name in its middle, behind the lines of a
+// tree; what stands last at its end.
+func cutCell(text string, width int, last bool) string {
+	indent := treeLines(text)
+	name := text[len(indent):]
+	if room := width - uniseg.StringWidth(indent); !last && room > 3 {
+		return indent + cutMiddle(name, room)
+	}
+	return cutLine(text, width)
+}
+
+// cutMiddle cuts a name to so many cells, and leaves its beginning and its end.
+func cutMiddle(name string, width int) string {
+	if uniseg.StringWidth(name) <= width {
+		return name
+	}
+	end := name
+	for state := -1; uniseg.StringWidth(end) > width/2; {
+		_, end, _, state = uniseg.FirstGraphemeClusterInString(end, state)
+	}
+	return cutLine(name, width-uniseg.StringWidth(end)) + end
+}
+
 // maxNarrow is how many cells wide a name is that others stand beside.
 const maxNarrow = 48
 
 // narrow is the cell of a name that is to make no column wide: people see its beginning and
 // its end.
 func narrow(name string) cell {
-	shown := visible(name)
-	if uniseg.StringWidth(shown) <= maxNarrow {
-		return cell{name, name}
-	}
-	begin := cutLine(shown, maxNarrow/2)
-	end := shown
-	for state := -1; uniseg.StringWidth(end) > maxNarrow/2; {
-		_, end, _, state = uniseg.FirstGraphemeClusterInString(end, state)
-	}
-	return cell{begin + end, name}
+	return cellOf(cutMiddle(visible(name), maxNarrow), name)
 }

@@ -92,13 +92,13 @@ func newTypeShow() *cobra.Command {
 			}
 			return nil
 		}
-		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "OPTIONAL", "DOC"}, right: []bool{true}}
+		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "OPTIONAL", "DOC"}, right: []bool{true}, folded: true}
 		var members []memberJSON
 		for _, mem := range t.Members() {
 			members = append(members, memberJSON{mem.Number, mem.Name, mem.Type, mem.Optional, mem.Doc})
-			optional := cell{"", "false"}
+			optional := cellOf("", "false")
 			if mem.Optional {
-				optional = cell{"optional", "true"}
+				optional = cellOf("optional", "true")
 			}
 			tab.add(strconv.Itoa(int(mem.Number)), mem.Name, mem.Type, optional, strings.Join(strings.Fields(mem.Doc), " "))
 		}

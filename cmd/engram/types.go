@@ -134,14 +134,30 @@ func keepMembers(j []byte, paths [][]string) ([]byte, error) {
 	return append(out, byte(open.(json.Delim))+2), nil // "{" and "[" stand two before "}" and "]"
 }
 
-// text returns a payload as people read it: on one line, or a member per line.
-func (c *typeCache) text(ctx context.Context, p engram.Payload, lines bool) string {
+// text returns a payload as people read it.
+func (c *typeCache) text(ctx context.Context, p engram.Payload, o idf.TextOptions) string {
 	t, err := c.get(ctx, p.Type)
 	if err == nil {
 		var s string
-		if s, err = t.Text(p.Bytes, idf.TextOptions{Lines: lines}); err == nil {
+		if s, err = t.Text(p.Bytes, o); err == nil {
 			return strings.TrimRight(s, "\n")
 		}
 	}
+	return notShown(p, err)
+}
+
+// difference returns a payload on one line: what differs from one before of the same type, and
+// what does not.
+func (c *typeCache) difference(ctx context.Context, p, before engram.Payload, o idf.TextOptions) (changed, same string) {
+	t, err := c.get(ctx, p.Type)
+	if err == nil {
+		if changed, same, err = t.Difference(p.Bytes, before.Bytes, o); err == nil {
+			return changed, same
+		}
+	}
+	return notShown(p, err), ""
+}
+
+func notShown(p engram.Payload, err error) string {
 	return fmt.Sprintf("(%d bytes of %s, not shown: %v)", len(p.Bytes), p.Type, err)
 }

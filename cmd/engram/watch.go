@@ -3,16 +3,18 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"iter"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 )
+
+// systemState is the memory that servers write about themselves.
+const systemState = "SystemState"
 
 // updateJSON is an update as watch prints it.
 type updateJSON struct {
@@ -41,8 +43,9 @@ func newWatch() *cobra.Command {
 		Use:   "watch [ID…]",
 		Short: "Print updates as they come",
 		Long: `Prints a line for each snapshot that is written below the given IDs (patterns
-allowed; none is everything of this robot; robot1:Object is Object of robot1, and
-*:Object that of every robot), until interrupted. If the terminal is too slow,
+allowed; none is everything of this robot but SystemState, which tells of itself every
+second; robot1:Object is Object of robot1, and *:Object that of every robot), until
+interrupted. If the terminal is too slow,
 updates are dropped, the oldest or, with --latest, all but the newest of each entity;
 how many is shown. Updates on which --where
 cannot be evaluated are told on standard error, the first at once. While a server is not
@@ -98,8 +101,14 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 	sh := shape{fields: sub.Fields}
 	sh.allBytes, _ = cmd.Flags().GetBool("bytes")
 	types := newTypeCache(m)
+	lines := newSnapshotLines(cmd.OutOrStdout(), types)
+	lines.base, lines.stamped = baseOf(sub.Patterns), stamped(cmd)
+	updates := engram.Updates(ctx, stream)
+	if len(args) == 0 {
+		updates = withoutSystem(updates)
+	}
 	seen := 0
-	for u, err := range engram.Updates(ctx, stream) {
+	for u, err := range updates {
 		if err != nil {
 			if engram.CodeOf(err) == engram.Canceled {
 				return nil // the user, or --for, ended it
@@ -117,8 +126,11 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 			continue
 		}
 		if format == "table" {
-			printUpdate(ctx, cmd, types, u)
-		} else if err := printUpdateJSON(ctx, cmd, types, u, sh); err != nil {
+			err = printUpdate(ctx, cmd, lines, u)
+		} else {
+			err = printUpdateJSON(ctx, cmd, types, u, sh)
+		}
+		if err != nil {
 			return err
 		}
 		if seen++; seen == count {
@@ -126,6 +138,28 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 		}
 	}
 	return nil
+}
+
+// withoutSystem leaves out the updates of SystemState. If one tells that others were dropped, or of a
+// restart, the next update that is not left out does.
+func withoutSystem(updates iter.Seq2[engram.Update, error]) iter.Seq2[engram.Update, error] {
+	return func(yield func(engram.Update, error) bool) {
+		var dropped uint64
+		restarted := false
+		for u, err := range updates {
+			if err == nil && u.Absence == nil && u.Failed == nil {
+				dropped, restarted = dropped+u.Dropped, restarted || u.Restarted
+				if u.ID.Memory() == systemState {
+					continue
+				}
+				u.Dropped, u.Restarted = dropped, restarted
+				dropped, restarted = 0, false
+			}
+			if !yield(u, err) {
+				return
+			}
+		}
+	}
 }
 
 // doubtWatch refuses a --where that no update of the segments there are would ever satisfy.
@@ -268,34 +302,14 @@ func printAbsence(cmd *cobra.Command, format string, a engram.Absence) error {
 	return nil
 }
 
-func printUpdate(ctx context.Context, cmd *cobra.Command, types *typeCache, u engram.Update) {
+func printUpdate(ctx context.Context, cmd *cobra.Command, lines *snapshotLines, u engram.Update) error {
 	if u.Restarted {
 		cmd.Println("-- the memory server has restarted, or another one has taken over; update numbers begin again --")
 	}
 	if u.Dropped > 0 {
 		cmd.Printf("-- %s dropped: this watch was too slow --\n", countOf(u.Dropped, "update"))
 	}
-	text := ""
-	if u.Snapshot != nil {
-		for i, inst := range u.Snapshot.Instances {
-			if i > 0 {
-				text += " | "
-			}
-			text += types.text(ctx, inst.Payload, false)
-		}
-	}
-	when, _ := u.ID.Time()
-	delay := u.Arrived.Sub(when)
-	line := fmt.Sprintf("%8d  %s  %s  %s", u.Number, visible(u.ID.Parent().String()), formatAge(when, delay), visible(text))
-	cmd.Println(cutLine(strings.TrimRight(line, " "), terminalWidth(cmd.OutOrStdout())))
-}
-
-// formatAge prints a snapshot's time and, if that is telling, how much later it arrived.
-func formatAge(t engram.Time, delay time.Duration) string {
-	if delay < 0 || delay > time.Hour {
-		return t.String()
-	}
-	return fmt.Sprintf("%s +%.1fms", t, float64(delay)/1e6)
+	return lines.line(ctx, u.ID, u.Snapshot, -1, u.Arrived)
 }
 
 func printUpdateJSON(ctx context.Context, cmd *cobra.Command, types *typeCache, u engram.Update, sh shape) error {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
+	"github.com/rivo/uniseg"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -133,6 +135,7 @@ func watchWorld(cmd *cobra.Command, _ []string) error {
 			ctx, cancel = context.WithTimeout(ctx, limit)
 			defer cancel()
 		}
+		lines := &changeLines{w: cmd.OutOrStdout()}
 		for n := 0; ; {
 			c, err := watcher.Next(ctx)
 			if engram.CodeOf(err) == engram.Canceled {
@@ -144,7 +147,7 @@ func watchWorld(cmd *cobra.Command, _ []string) error {
 			for _, d := range world.Diff(before, c.Forest, pose.Threshold{}, c.Names...) {
 				o := diffObject(c.Forest, &d)
 				o.Time = new(min(c.Since(d.Name), engram.Now()))
-				if err := printChange(cmd, format, &o); err != nil {
+				if err := lines.print(format, &o); err != nil {
 					return err
 				}
 				if n++; n == count {
@@ -156,17 +159,33 @@ func watchWorld(cmd *cobra.Command, _ []string) error {
 	})
 }
 
-func printChange(cmd *cobra.Command, format string, o *diffJSON) error {
+// changeLines prints changes as they come, a line each.
+type changeLines struct {
+	w     io.Writer
+	clock clock
+	width int // of the widest name
+}
+
+func (l *changeLines) print(format string, o *diffJSON) error {
 	if format != "table" {
-		return writeJSONLine(cmd.OutOrStdout(), o)
+		return writeJSONLine(l.w, o)
+	}
+	when := o.Time.String()[:len(dateLayout+" "+milliLayout)]
+	name := visible(o.Name)
+	if layoutOf(l.w).width > 0 {
+		var err error
+		if when, err = l.clock.print(l.w, *o.Time); err != nil {
+			return err
+		}
+		name = cutMiddle(name, maxNarrow/2)
+		l.width = max(l.width, uniseg.StringWidth(name))
+		name += strings.Repeat(" ", l.width-uniseg.StringWidth(name))
 	}
 	var words []string
 	for _, c := range o.changes() {
 		words = append(words, strings.TrimSpace(c[0]+" "+c[1]))
 	}
-	line := fmt.Sprintf("%s  %s  %s", o.Time.String()[:len("2006-01-02 15:04:05.000")], visible(o.Name), visible(strings.Join(words, "; ")))
-	cmd.Println(cutLine(line, terminalWidth(cmd.OutOrStdout())))
-	return nil
+	return printLine(l.w, span{faint, when + "  "}, span{bright, name}, span{text: "  " + strings.Join(words, "; ")})
 }
 
 // diffJSON is how an item differs, as diff and watch print it.

@@ -57,16 +57,19 @@ func newWorldGet() *cobra.Command {
 
 // itemTable is a table of items, a line each.
 func itemTable() *table {
-	return &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}}
+	return &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}, spare: []string{"SAID BY"}}
 }
 
 // block prints an item for people.
 func (v *worldView) block(w io.Writer, o *itemJSON) error {
 	a := v.account(o.Name)
-	text := fmt.Sprintf("%s\n  %s\n", visible(o.Name), visible(a.String()))
+	err := printWhole(w, span{bright, o.Name})
+	if err == nil {
+		err = printFolded(w, []span{{text: "  "}}, span{text: a.String()})
+	}
 	line := func(name, value string) {
-		if value != "" {
-			text += fmt.Sprintf("  %-12s %s\n", name, visible(value))
+		if value != "" && err == nil {
+			err = printFolded(w, []span{{faint, fmt.Sprintf("  %-12s ", name)}}, span{text: value})
 		}
 	}
 	for i, note := range append(prefixed("provisional: ", o.Provisional), o.Notes...) {
@@ -120,7 +123,6 @@ func (v *worldView) block(w io.Writer, o *itemJSON) error {
 	for i, s := range o.Statements {
 		line(first(i, "said by"), s.text(v.at))
 	}
-	_, err := io.WriteString(w, text)
 	return err
 }
 

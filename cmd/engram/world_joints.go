@@ -224,7 +224,7 @@ type jointJSON struct {
 }
 
 func printJoints(cmd *cobra.Command, format string, f *world.Forest) error {
-	out := &table{header: []string{"JOINT", "KIND", "BASE", "MOVED", "VALUE", "LIMITS", "SAID BY", "NOTE"}}
+	out := &table{header: []string{"JOINT", "KIND", "BASE", "MOVED", "VALUE", "LIMITS", "SAID BY", "NOTE"}, spare: []string{"SAID BY", "KIND", "BASE"}}
 	var objects []jointJSON
 	for j := range f.Joints().All() {
 		o := jointJSON{

@@ -124,9 +124,9 @@ func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, err
 				}
 				continue
 			}
-			distance := cell{"-", ""}
+			distance := cellOf("-", "")
 			if n.Distance >= 0 {
-				distance = cell{formatRounded(n.Distance, 3) + " m", strconv.FormatFloat(n.Distance, 'g', 6, 64)}
+				distance = cellOf(formatRounded(n.Distance, 3)+" m", strconv.FormatFloat(n.Distance, 'g', 6, 64))
 			}
 			if !tabular(format) {
 				o := v.object(n.Merged)

@@ -156,7 +156,7 @@ func TestPosesAreRead(t *testing.T) {
 }
 
 func TestAgesAreShort(t *testing.T) {
-	if c := ageCell(3 * time.Minute); c != (cell{"3 min", "180.000"}) {
+	if c := ageCell(3 * time.Minute); c != (cellOf("3 min", "180.000")) {
 		t.Errorf("%+v", c)
 	}
 }

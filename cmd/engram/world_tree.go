@@ -42,7 +42,7 @@ indentation ends; the level stands before the name.`,
 }
 
 func printTree(cmd *cobra.Command, format string, v *worldView, args []string) error {
-	tree := worldTree{v: v, whole: !tabular(format), out: &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}}}
+	tree := worldTree{v: v, whole: !tabular(format), out: &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}, spare: []string{"SAID BY"}}}
 	called, _ := cmd.Flags().GetString("place")
 	switch {
 	case called != "" && len(args) > 0:
@@ -117,7 +117,7 @@ func (t *worldTree) add(m *world.Merged, level int, branch, next string) {
 	if level > indented {
 		name = strconv.Itoa(level) + ": " + name
 	}
-	t.out.add(append([]any{cell{branch + name, m.Name}}, t.v.cells(m, &a)...)...)
+	t.out.add(append([]any{cellOf(branch+name, m.Name)}, t.v.cells(m, &a)...)...)
 	if t.whole {
 		t.objects = append(t.objects, t.v.object(m))
 	}
@@ -137,10 +137,10 @@ func (t *worldTree) add(m *world.Merged, level int, branch, next string) {
 // cells are what tables show of each item after its name: kinds, age, belief, who says so,
 // the joint that moves it, and remarks.
 func (v *worldView) cells(m *world.Merged, a *world.Account) []any {
-	age, belief := cell{"-", ""}, cell{"-", ""}
+	age, belief := cellOf("-", ""), cellOf("-", "")
 	if a.Known {
 		age = ageCell(a.Age())
-		belief = cell{strconv.FormatFloat(a.P, 'f', 2, 64), strconv.FormatFloat(a.P, 'g', 6, 64)}
+		belief = cellOf(strconv.FormatFloat(a.P, 'f', 2, 64), strconv.FormatFloat(a.P, 'g', 6, 64))
 	}
 	var notes []string
 	if j, err := v.Joint(m.Name); err == nil {
@@ -154,7 +154,7 @@ func (v *worldView) cells(m *world.Merged, a *world.Account) []any {
 
 // ageCell shows a time that has passed in words, and to programs in seconds.
 func ageCell(d time.Duration) cell {
-	return cell{strings.TrimSuffix(world.Ago(d), " ago"), strconv.FormatFloat(d.Seconds(), 'f', 3, 64)}
+	return cellOf(strings.TrimSuffix(world.Ago(d), " ago"), strconv.FormatFloat(d.Seconds(), 'f', 3, 64))
 }
 
 func kindsOf(m *world.Merged) []string {

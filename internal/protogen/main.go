@@ -74,10 +74,12 @@ func generate(apiDir, genDir string) error {
 			return err
 		}
 	}
-	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-connect-go"} {
-		if err := run(exec.Command("go", "tool", plugin), req, genDir); err != nil {
-			return err
-		}
+	if err := run(exec.Command("go", "tool", "protoc-gen-go"), req, genDir); err != nil {
+		return err
+	}
+	req.FileToGenerate = connected
+	if err := run(exec.Command("go", "tool", "protoc-gen-connect-go"), req, genDir); err != nil {
+		return err
 	}
 	if err := writeDescriptors(req.ProtoFile, python); err != nil {
 		return err
@@ -90,6 +92,10 @@ func generate(apiDir, genDir string) error {
 	req.Parameter = proto.String("target=ts,import_extension=js")
 	return run(exec.Command("node", typeScript), req, filepath.Join(genDir, "es"))
 }
+
+// connected are the files whose services have Connect's clients and handlers. Those of features need
+// none: package feature serves and calls them by their names.
+var connected = []string{"engram/v1/memory.proto", "engram/v1/names.proto"}
 
 // python is where the client for Python has the descriptors of api/, as part of its package.
 const python = "clients/python/src/engram/api.binpb"
