@@ -2,6 +2,7 @@ package mns_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -234,5 +235,86 @@ func TestKeepWithMoreMemories(t *testing.T) {
 		if err := c.SetMemories(t.Context(), []string{"Vision", "World"}); engram.CodeOf(err) != engram.Unavailable {
 			t.Errorf("while its names are another's: %v", err)
 		}
+	})
+}
+
+// yielding is a server that does without the memories of programs, whose names begin with P.
+type yielding struct {
+	elsewhere atomic.Pointer[map[string]string]
+	told      atomic.Int32
+}
+
+func (*yielding) MayYield(memory string) bool { return memory[0] == 'P' }
+func (y *yielding) Yielded(elsewhere map[string]string) {
+	y.elsewhere.Store(&elsewhere)
+	y.told.Add(1)
+}
+
+// A server goes on without what it can do without, at its beginning and where a lease was
+// lost, and has it when the other server is not about to come back.
+func TestKeepYields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mns.NewLocal()
+		defer l.Close()
+		other, err := mns.Keep(t.Context(), l, registration("b", "P1", "P2", "Vision"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := &yielding{}
+		r := registration("a", "Object", "P1", "P2", "P3")
+		r.Yields = y
+		wrong := r
+		wrong.Memories = []string{"P1", "Vision"}
+		if _, err := mns.Keep(t.Context(), l, wrong); engram.CodeOf(err) != engram.Conflict || y.told.Load() != 0 {
+			t.Errorf("with a memory that it cannot do without: %v", err)
+		}
+		reached := &restarting{Registry: l}
+		k, err := mns.Keep(t.Context(), reached, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer k.Close()
+		want := func(when, registered, elsewhere string, told int32) {
+			t.Helper()
+			if got := names(t, l); got != registered {
+				t.Errorf("%s the registry holds %q, not %q", when, got, registered)
+			}
+			if got := fmt.Sprint(*y.elsewhere.Load()); got != elsewhere || fmt.Sprint(k.Elsewhere()) != elsewhere || k.Err() != nil || y.told.Load() != told {
+				t.Errorf("%s %s is elsewhere, not %s; Err is %v, told %d times", when, got, elsewhere, k.Err(), y.told.Load())
+			}
+		}
+		want("at first", "Object@a P1@b P2@b P3@a Vision@b", "map[P1:b P2:b]", 1)
+		time.Sleep(time.Minute)
+		want("a minute later", "Object@a P1@b P2@b P3@a Vision@b", "map[P1:b P2:b]", 1)
+		// A program begins here, and one there: that is refused here, and taken where it is free.
+		if err := k.SetMemories(t.Context(), []string{"Object", "P1", "P3"}); engram.CodeOf(err) != engram.Conflict {
+			t.Errorf("a program begins with a name that is elsewhere: %v", err)
+		}
+		if err := other.SetMemories(t.Context(), []string{"P2", "Vision"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.SetMemories(t.Context(), []string{"Object", "P1", "P3"}); err != nil {
+			t.Errorf("a program begins with a name that is free: %v", err)
+		}
+		want("with the program's", "Object@a P1@a P2@b P3@a Vision@b", "map[P2:b]", 2)
+		time.Sleep(10 * time.Second)
+		want("renewed", "Object@a P1@a P2@b P3@a Vision@b", "map[P2:b]", 2)
+		// The other server takes a name while this one is out of reach.
+		reached.away.Store(true)
+		time.Sleep(30 * time.Second)
+		if err := other.SetMemories(t.Context(), []string{"P2", "P3", "Vision"}); err != nil {
+			t.Fatal(err)
+		}
+		reached.away.Store(false)
+		time.Sleep(10 * time.Second)
+		want("back in reach", "Object@a P1@a P2@b P3@b Vision@b", "map[P2:b P3:b]", 3)
+		// It is not about to come back only when some time has passed.
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(mns.TakeoverTime / 2)
+		want("when the other has just gone", "Object@a P1@a", "map[P2:b P3:b]", 3)
+		time.Sleep(mns.TakeoverTime)
+		want("in the end", "Object@a P1@a P2@a P3@a", "map[]", 4)
 	})
 }

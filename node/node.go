@@ -174,7 +174,7 @@ func (n *Node) register(ctx context.Context, c *Config) error {
 	}
 	keep := func(ctx context.Context) (err error) {
 		n.kept, err = mns.Keep(ctx, n.names, mns.Registration{
-			Server: n.options.Server, Memories: n.srv.Memories(), Copies: n.believedCopies(n.held.memories), Addresses: reach, TTL: 10 * time.Second, Standby: c.Standby,
+			Server: n.options.Server, Memories: n.srv.Memories(), Copies: n.believedCopies(n.held.memories), Addresses: reach, TTL: 10 * time.Second, Standby: c.Standby, Yields: n.srv.Programs(),
 		})
 		return err
 	}

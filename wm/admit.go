@@ -17,6 +17,9 @@ func (w *writer) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, 
 	if err := w.roomLocked(p, u.Entity); err != nil {
 		return err
 	}
+	if err := p.pooledLocked(u.Entity); err != nil {
+		return err
+	}
 	if present := p.core.def.Present(clock); u.Time > present {
 		p.version = nil
 		return engram.Errorf(engram.OutOfRange, u.Entity.String(), "the time %v lies %v ahead of the server's clock, %v; %s takes times up to %v ahead; give the time at which it was true, set the clock that is wrong, or have the segment take it (max ahead)",

@@ -48,7 +48,7 @@ func beyondSize(c *counters, b *engram.Bounds) bool {
 // beyond reports whether what the memory holds is beyond its bounds, in numbers or in
 // what it costs.
 func (m *memory) beyond(c *counters) bool {
-	return m.bounds.MaxCount > 0 && c.versions() > uint64(m.bounds.MaxCount) || m.bounds.MaxBytes > 0 && c.cost > m.bounds.MaxBytes
+	return m.bounds.MaxCount > 0 && c.versions() > uint64(m.bounds.MaxCount) || m.bounds.MaxBytes > 0 && c.cost > m.maxBytes()
 }
 
 // nextToGo returns what the entity's own bounds evict next, or nil: while there is too much,
