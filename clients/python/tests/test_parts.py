@@ -86,6 +86,42 @@ class Asyncio(WithServer):
         asyncio.run(work())
 
 
+    def test_host(self):
+        async def main():
+            async with engram.aio.connect(self.server.socket, call_timeout=120) as m:
+                hosted = m.host("Awaited")
+                hosted.add_segment("State", {"value": float})
+
+                @hosted.on_commit
+                async def check(u):
+                    await asyncio.sleep(0)
+                    if u["value"] < 0:
+                        raise engram.OutOfRange(u.entity, "not that")
+                    u.value = {"value": u["value"] + 1}
+
+                @hosted.on_query
+                async def measure(asked):
+                    if asked.concerns("State/p/measured"):
+                        await m.commit("Awaited/State/p/measured", {"value": 41})
+
+                @hosted.on_predict
+                def predict(id):
+                    return {"value": id.time / 1e9}
+
+                async with hosted:
+                    self.assertEqual((await m.latest("Awaited/State/p/measured"))["value"], 42)
+                    with self.assertRaisesRegex(engram.OutOfRange, "not that"):
+                        await m.commit("Awaited/State/p/other", {"value": -1})
+                    self.assertEqual((await m.predict("Awaited/State/p/other", at=5 * 10**9))[0].snapshot["value"], 5)
+                    with self.assertRaises(engram.AlreadyExists):
+                        async with m.host("Awaited"):
+                            pass
+                with self.assertRaises(engram.Unavailable):
+                    await m.commit("Awaited/State/p/other", {"value": 1})
+
+        asyncio.run(main())
+
+
 class Episodes(WithServer):
     def test_is_what_the_server_has(self):
         e = self.entity("RobotState/Proprioception")

@@ -33,6 +33,9 @@ class Record(dict[str, Any]):
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
 
+    def __reduce__(self) -> tuple[Any, ...]:  # for other processes: with the bytes that views look into
+        return type(self), ({k: bytes(v) if isinstance(v, memoryview) else v for k, v in self.items()},)
+
     def _repr_html_(self) -> str:
         from ._display import tree_html
 
@@ -48,6 +51,9 @@ class Enum(str):
         self = super().__new__(cls, key)
         self.number = number
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:  # for other processes
+        return type(self), (str(self), self.number)
 
 
 class Vector3(Record):
