@@ -74,7 +74,7 @@ func TestNameOfAProgramsMemoryIsElsewhere(t *testing.T) {
 		return "the second server does not host the memory", err == nil
 	})
 	own.Data = &ltm.Options{Dir: data} // options are the node's
-	first, end = begin(t, own)
+	first, _ = begin(t, own)
 	if e, err := first.names.Resolve(t.Context(), "Battery"); err != nil || e.Server != "second" {
 		t.Errorf("the memory is at %q: %v", e.Server, err)
 	}
