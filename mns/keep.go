@@ -26,7 +26,8 @@ type Kept struct {
 	err       error
 	elsewhere map[string]string // what it yields, and to which servers
 
-	registering sync.Mutex // held, before mu, while it registers and tells Yields of that
+	registering sync.Mutex           // held, before mu, while it registers and tells Yields of that
+	gone        map[string]time.Time // since when nobody has a name of elsewhere
 }
 
 // Keep registers r and keeps it registered until [Kept.Close]: it renews the lease
@@ -60,8 +61,8 @@ func (k *Kept) run(ctx context.Context) {
 	defer close(k.done)
 	began := time.Now() // of the last attempt: one that fails slowly leaves time for the next
 	for {
-		lease, _ := k.state()
-		interval := max(lease.TTL, MinTTL) / 3
+		before, _ := k.state()
+		interval := max(before.TTL, MinTTL) / 3
 		changed := false
 		select {
 		case <-time.After(interval - time.Since(began)):
@@ -72,18 +73,27 @@ func (k *Kept) run(ctx context.Context) {
 		}
 		began = time.Now()
 		call, cancel := context.WithTimeout(ctx, interval)
-		waiting := lease.ID == 0
 		k.registering.Lock()
-		elsewhere, free := k.stillElsewhere(call)
+		lease, _ := k.state()
+		waiting := lease.ID == 0
 		var err error
-		if !waiting && !changed && !free {
-			err = k.registry.Renew(call, lease.ID)
+		if !waiting && !changed {
+			err = k.registry.Renew(call, lease.ID) // first, so that nothing keeps it from that
 		}
-		if waiting || changed || free || engram.CodeOf(err) == engram.NotFound {
-			var again Lease
-			if again, err = k.register(call, elsewhere); err == nil {
-				lease = again
-			} else if changed && !waiting {
+		lost := engram.CodeOf(err) == engram.NotFound
+		elsewhere, free := k.Elsewhere(), false
+		if err == nil || lost {
+			elsewhere, free = k.stillElsewhere(call)
+		}
+		if waiting || changed || lost || free {
+			again, failed := k.register(call, elsewhere)
+			switch {
+			case failed == nil:
+				lease, err = again, nil
+			case waiting || changed || lost: // else it has what it had, and the next turn tries again
+				err = failed
+			}
+			if failed != nil && changed && !waiting {
 				k.tell() // at the next turn, too
 			}
 		}
@@ -144,14 +154,35 @@ func (k *Kept) register(ctx context.Context, elsewhere map[string]string) (Lease
 // name is not while its server may be about to come back.
 func (k *Kept) stillElsewhere(ctx context.Context) (still map[string]string, free bool) {
 	still = k.Elsewhere()
+	maps.DeleteFunc(k.gone, func(m string, _ time.Time) bool { return still[m] == "" })
+	if len(still) == 0 {
+		return still, false
+	}
+	all, err := k.registry.List(ctx)
+	if err != nil {
+		return still, false
+	}
+	servers := map[string]string{}
+	for _, e := range all {
+		servers[e.Memory] = e.Server // "" if there are copies only
+	}
 	for m := range still {
-		e, err := k.registry.Resolve(ctx, m)
+		server := servers[m]
+		if server != "" && server != k.registration.Server {
+			still[m] = server
+			delete(k.gone, m)
+			continue
+		}
+		since, ok := k.gone[m]
 		switch {
-		case err == nil && e.Server != "":
-			still[m] = e.Server
-		case err == nil, engram.CodeOf(err) == engram.NotFound:
+		case server != "", ok && time.Since(since) >= TakeoverTime: // its own is of an attempt whose answer was lost
 			delete(still, m)
 			free = true
+		case !ok:
+			if k.gone == nil {
+				k.gone = map[string]time.Time{}
+			}
+			k.gone[m] = time.Now()
 		}
 	}
 	return still, free
@@ -188,9 +219,10 @@ func (k *Kept) SetCopies(copies []string) {
 }
 
 // SetMemories registers anew with other memories, and goes on to want those that are yielded.
-// After an error, such as Conflict if another server hosts one of them, the registration is as
-// it was; Unavailable if it is not active, or the name system does not answer.
-func (k *Kept) SetMemories(ctx context.Context, memories []string) error {
+// They are asked for once, when what is yielded does not change any more. After an error, such
+// as Conflict if another server hosts one of them, the registration is as it was; Unavailable
+// if it is not active, or the name system does not answer.
+func (k *Kept) SetMemories(ctx context.Context, memories func() []string) error {
 	k.registering.Lock()
 	defer k.registering.Unlock()
 	k.mu.Lock()
@@ -199,7 +231,7 @@ func (k *Kept) SetMemories(ctx context.Context, memories []string) error {
 	if held.ID == 0 {
 		return engram.Errorf(engram.Unavailable, r.Server, "the server waits for its names; try again when it has them")
 	}
-	r.Memories = slices.Clone(memories)
+	r.Memories = slices.Clone(memories())
 	call, cancel := context.WithTimeout(ctx, max(held.TTL, MinTTL)/3)
 	defer cancel()
 	lease, err := k.registry.Register(call, r)
@@ -210,9 +242,9 @@ func (k *Kept) SetMemories(ctx context.Context, memories []string) error {
 		return err
 	}
 	elsewhere := k.Elsewhere()
-	maps.DeleteFunc(elsewhere, func(m, _ string) bool { return slices.Contains(memories, m) })
+	maps.DeleteFunc(elsewhere, func(m, _ string) bool { return slices.Contains(r.Memories, m) })
 	k.mu.Lock()
-	k.registration.Memories, k.lease = slices.AppendSeq(r.Memories, maps.Keys(elsewhere)), lease
+	k.registration.Memories, k.lease = slices.AppendSeq(slices.Clone(r.Memories), maps.Keys(elsewhere)), lease
 	k.mu.Unlock()
 	k.setElsewhere(elsewhere)
 	k.tell() // in case that a renewal came between

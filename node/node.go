@@ -185,8 +185,8 @@ func (n *Node) register(ctx context.Context, c *Config) error {
 }
 
 // announce tells the name system of the memories when a program hosts one more.
-func (n *Node) announce(ctx context.Context, memories []string) error {
-	if err := n.mayServe(memories, false); err != nil {
+func (n *Node) announce(ctx context.Context, memories func() []string) error {
+	if err := n.mayServe(memories(), false); err != nil {
 		return err
 	}
 	return n.kept.SetMemories(ctx, memories)

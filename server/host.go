@@ -17,7 +17,7 @@ const maxHosted = 256
 // mns.Yielder.
 type hostings struct {
 	s        *Server
-	announce func(ctx context.Context, memories []string) error
+	announce func(ctx context.Context, memories func() []string) error
 
 	turn  chan struct{}   // holds a token while one is taken in
 	taken map[string]bool // by name; false where that failed half-way
@@ -56,9 +56,7 @@ func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
 		return err
 	}
 	if (!done || s.hosted.Load().elsewhere[m.Name] != "") && h.announce != nil {
-		names := append(s.Memories(), m.Name)
-		slices.Sort(names)
-		if err := h.announce(ctx, names); err != nil {
+		if err := h.announce(ctx, func() []string { return append(s.Memories(), m.Name) }); err != nil {
 			return err
 		}
 	}

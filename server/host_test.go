@@ -84,7 +84,7 @@ func TestHostedMemoriesShareTheirRoom(t *testing.T) {
 // A program that gives up does not wait until the name system has answered another one.
 func TestHostWaitsAsLongAsItsProgram(t *testing.T) {
 	asked := make(chan struct{})
-	s, err := New(Config{Log: slog.New(slog.DiscardHandler), Announce: func(ctx context.Context, _ []string) error {
+	s, err := New(Config{Log: slog.New(slog.DiscardHandler), Announce: func(ctx context.Context, _ func() []string) error {
 		close(asked)
 		<-ctx.Done()
 		return ctx.Err()

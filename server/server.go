@@ -44,8 +44,8 @@ type Config struct {
 	// on and closes it, also if New fails. Nil means none.
 	Store *ltm.Store
 	// Announce tells the name system of all memories when a program hosts one more; its error
-	// refuses that. Nil tells nobody.
-	Announce func(ctx context.Context, memories []string) error
+	// refuses that. They are asked for when names do not change. Nil tells nobody.
+	Announce func(ctx context.Context, memories func() []string) error
 }
 
 // Server hosts memories. It implements feature.Server. Safe for concurrent use.

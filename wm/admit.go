@@ -59,7 +59,8 @@ func (p *pending) crowdsLocked(entity engram.ID) bool {
 // crowdedLocked reports whether there would be newest states only, and beyond the bounds, if
 // the memory held so much and evicted the rest.
 func (m *memory) crowdedLocked(held counters) bool {
-	for old := m.history.first; m.beyond(&held); old = old.after {
+	most := m.maxBytes()
+	for old := m.history.first; m.beyond(&held, most); old = old.after {
 		if old == nil {
 			return true
 		}

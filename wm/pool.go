@@ -4,6 +4,7 @@ import "github.com/seed-301d4374/engram"
 
 // Pool bounds what several memories take together, such as those that clients add. Each
 // takes its own bounds or what the others leave, whichever is less, and MinBytes in any case.
+// A memory that takes more since others have come forgets that at its next commit.
 type Pool struct {
 	MaxBytes, MinBytes int64
 	MaxSegments        int // core and provider segments of all together, each kind
@@ -11,8 +12,12 @@ type Pool struct {
 	members []*memory // the WM's lock protects them
 }
 
-// Add is [WM.AddMemory] for a memory of the pool, which it does not leave.
+// Add is [WM.AddMemory] for a memory of the pool, which it does not leave. Without MaxBytes of
+// its own it has the pool's.
 func (p *Pool) Add(w *WM, name string, bounds engram.Bounds) error {
+	if bounds.MaxBytes == 0 {
+		bounds.MaxBytes = p.MaxBytes
+	}
 	return addMemory(w, name, bounds, p)
 }
 

@@ -72,3 +72,42 @@ func TestPoolIsShared(t *testing.T) {
 		t.Errorf("the memory without the pool: %v", err)
 	}
 }
+
+// A memory of a pool that has no bound of its own has the pool's, and gives way to others.
+func TestPoolBoundsWhatHasNoBounds(t *testing.T) {
+	w := wm.New(wm.Config{Types: testTypes})
+	pool := &wm.Pool{MaxBytes: 256 << 10, MinBytes: 64 << 10, MaxSegments: 12}
+	fill := func(m string, n int) {
+		t.Helper()
+		for at := range n {
+			u := change("a", at, blob(1000))
+			u.Entity = engram.MustID(m + "/Core/p/a")
+			if err := commitTo(t, w, one(u)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, m := range []string{"M0", "M1"} {
+		if err := pool.Add(w, m, engram.Bounds{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID(m + "/Core")}); err != nil {
+			t.Fatal(err)
+		}
+		fill(m, 500)
+	}
+	takes := func(m string, from, to int64) {
+		t.Helper()
+		if got := int64(held(t, w, m).Snapshots) * 1240; got < from || got > to {
+			t.Errorf("%s holds about %d bytes, want %d to %d", m, got, from, to)
+		}
+	}
+	takes("M0", 200<<10, 256<<10)
+	takes("M1", 48<<10, 64<<10)
+	u := change("a", 501, blob(1000))
+	u.Entity = engram.MustID("M0/Core/p/a")
+	if err := commitTo(t, w, one(u)); err != nil {
+		t.Fatal(err)
+	}
+	takes("M0", 150<<10, 192<<10)
+}
