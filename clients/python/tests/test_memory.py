@@ -147,6 +147,25 @@ class Memory(WithServer):
             self.m.commit(text, {"text": str(t)})
         self.assertLess(len(pickle.dumps(self.m.query(text, all=True))), 2 * len(pickle.dumps(b)))  # the type comes along once
 
+    def test_values_with_views_in_other_processes(self):
+        record = engram.Record(list=[memoryview(b"a"), memoryview(b"b")], map={"k": memoryview(b"c")}, one=memoryview(b"d"))
+        self.assertEqual(pickle.loads(pickle.dumps(record)), {"list": [b"a", b"b"], "map": {"k": b"c"}, "one": b"d"})
+        entity = self.entity("Speech/Text")
+        self.m.commit(entity, {"text": "hello"})
+        for s in self.m.query(entity, payload=False):
+            self.assertEqual(pickle.loads(pickle.dumps(s)).id, s.id)
+
+    def test_home_may_lose_a_name(self):
+        """Another server may have the name of a program's memory since the client has connected."""
+        with engram.connect(self.server.socket) as m:
+            servers = m._servers
+            servers.hosted.append("Battery")
+            self.assertIs(servers.of("Battery"), servers.home)
+            servers._read -= 60
+            with self.assertRaises(engram.NotFound):
+                servers.of("Battery")
+            self.assertIs(servers.of("Speech"), servers.home)
+
     def test_latest_of_a_snapshots_id(self):
         entity = self.entity("Speech/Text")
         ids = [self.m.commit(entity, {"text": str(t)}, time=t) for t in (10**18, 10**18 + 5)]

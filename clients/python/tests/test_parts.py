@@ -2,6 +2,7 @@ import asyncio
 import os
 import subprocess
 import tempfile
+import threading
 import unittest
 import warnings
 
@@ -118,6 +119,48 @@ class Asyncio(WithServer):
                             pass
                 with self.assertRaises(engram.Unavailable):
                     await m.commit("Awaited/State/p/other", {"value": 1})
+
+        asyncio.run(main())
+
+
+    def test_hooks_that_are_objects(self):
+        class Hook:
+            async def __call__(self, u):
+                await asyncio.sleep(0)
+                u.value = {"value": u["value"] + 1}
+
+        async def main():
+            async with engram.aio.connect(self.server.socket) as m:
+                hosted = m.host("Called")
+                hosted.add_segment("State", {"value": float})
+                hosted.on_commit(Hook())
+                async with hosted:
+                    await m.commit("Called/State/p/a", {"value": 1})
+                    self.assertEqual((await m.latest("Called/State/p/a"))["value"], 2)
+
+        asyncio.run(main())
+
+    def test_host_that_is_given_up(self):
+        """Who is cancelled while a memory is to be hosted does not host it later."""
+        entered, closed = threading.Event(), threading.Event()
+
+        class Waiting:
+            def __enter__(self):
+                entered.set()
+                closed.wait()
+
+            def close(self):
+                closed.set()
+
+        async def main():
+            hosting = asyncio.ensure_future(engram.aio.HostedMemory(Waiting()).__aenter__())
+            await asyncio.to_thread(entered.wait)
+            hosting.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await hosting
+            await asyncio.to_thread(closed.wait, 60)
+            self.assertTrue(closed.is_set())
+            closed.set()
 
         asyncio.run(main())
 

@@ -93,6 +93,7 @@ class Servers:
     def _read_info(self) -> None:
         info = message("InfoResponse").FromString(self.home.call("Info", b""))
         self.server, self.version, self.robot, self.hosted = info.server, info.version, info.robot, list(info.memories)
+        self._read = time.monotonic()
 
     def close(self) -> None:
         with self._lock:
@@ -177,9 +178,15 @@ class Servers:
 
     # Names
 
+    def _at_home(self, memory: str) -> bool:
+        """Whether the client's home has a memory, as it says of late: another server may have the name of a program's."""
+        if memory in self.hosted and time.monotonic() - self._read >= _FRESH:
+            retried(self._read_info)
+        return memory in self.hosted
+
     def of(self, memory: str) -> Transport:
         """Returns the way to the server of a memory. Unavailable if only copies are known, NotFound if no server has it."""
-        if memory in self.hosted:
+        if self._at_home(memory):
             return self.home
         robot, _, own = memory.partition(":")
         if own and robot == self.robot:

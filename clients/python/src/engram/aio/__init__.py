@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Concatenate, Coroutine, Generator, Optional, ParamSpec, TypeVar
 
@@ -171,12 +172,14 @@ class HostedMemory(_Asynchronous):
         self._sync.add_segment(id, type, **options)
 
     def _on(self, register: Callable[[Any], Any], function: F) -> F:
-        @functools.wraps(function)
         def call(asked: Any) -> Any:
-            assert self._loop is not None
-            return asyncio.run_coroutine_threadsafe(function(asked), self._loop).result()
+            answer = function(asked)
+            if inspect.iscoroutine(answer):  # also of an object with an asynchronous __call__, or of a lambda
+                assert self._loop is not None
+                answer = asyncio.run_coroutine_threadsafe(answer, self._loop).result()
+            return answer
 
-        register(call if inspect.iscoroutinefunction(function) else function)
+        register(call)
         return function
 
     def on_commit(self, function: F) -> F:
@@ -193,7 +196,12 @@ class HostedMemory(_Asynchronous):
 
     async def __aenter__(self) -> "HostedMemory":
         self._loop = asyncio.get_running_loop()
-        await self._run(self._sync.__enter__)
+        try:
+            await self._run(self._sync.__enter__)
+        except BaseException:  # it began too late for who was cancelled
+            threading.Thread(target=self._sync.close, daemon=True).start()
+            self._threads.shutdown(wait=False)
+            raise
         return self
 
     async def __aexit__(self, *failed: Any) -> None:
