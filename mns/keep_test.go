@@ -326,15 +326,25 @@ func TestKeepYields(t *testing.T) {
 // troubled is a registry of which some calls go wrong.
 type troubled struct {
 	mns.Registry
-	registers, lists func(ctx context.Context) error // before a call is done; nil if it is as ever
-	lost             atomic.Bool                     // the answers of registrations are
+	registers, lists before
+	lost             atomic.Bool // the answers of registrations are
+}
+
+// before is what happens before a call is done; nothing at first.
+type before struct {
+	atomic.Pointer[func(ctx context.Context) error]
+}
+
+func (b *before) call(ctx context.Context) error {
+	if f := b.Load(); f != nil {
+		return (*f)(ctx)
+	}
+	return nil
 }
 
 func (r *troubled) Register(ctx context.Context, reg mns.Registration) (mns.Lease, error) {
-	if r.registers != nil {
-		if err := r.registers(ctx); err != nil {
-			return mns.Lease{}, err
-		}
+	if err := r.registers.call(ctx); err != nil {
+		return mns.Lease{}, err
 	}
 	lease, err := r.Registry.Register(ctx, reg)
 	if err == nil && r.lost.Load() {
@@ -344,19 +354,15 @@ func (r *troubled) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 }
 
 func (r *troubled) Resolve(ctx context.Context, memory string) (mns.Entry, error) {
-	if r.lists != nil {
-		if err := r.lists(ctx); err != nil {
-			return mns.Entry{}, err
-		}
+	if err := r.lists.call(ctx); err != nil {
+		return mns.Entry{}, err
 	}
 	return r.Registry.Resolve(ctx, memory)
 }
 
 func (r *troubled) List(ctx context.Context) ([]mns.Entry, error) {
-	if r.lists != nil {
-		if err := r.lists(ctx); err != nil {
-			return nil, err
-		}
+	if err := r.lists.call(ctx); err != nil {
+		return nil, err
 	}
 	return r.Registry.List(ctx)
 }
@@ -389,8 +395,8 @@ func TestLookingForYieldedNamesCostsNoLease(t *testing.T) {
 		k, other, _ := keepYielding(t, r)
 		defer other.Close()
 		defer k.Close()
-		time.Sleep(time.Millisecond)
-		r.lists = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+		hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+		r.lists.Store(&hang)
 		time.Sleep(time.Minute)
 		if got := names(t, l); got != "Object@a P1@b" || k.Err() != nil {
 			t.Errorf("the registry holds %q; Err is %v", got, k.Err())
@@ -469,16 +475,16 @@ func TestProgramBeginsWhileAYieldedNameComesBack(t *testing.T) {
 		if err := other.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
 		registers, goOn := make(chan struct{}), make(chan struct{})
 		var first sync.Once
-		r.registers = func(context.Context) error {
+		wait := func(context.Context) error {
 			first.Do(func() {
 				close(registers)
 				<-goOn
 			})
 			return nil
 		}
+		r.registers.Store(&wait)
 		<-registers // the name that is free again
 		begun := make(chan error)
 		go func() {
