@@ -51,6 +51,19 @@ type Registration struct {
 	// Standby declares that the server takes over when the one that holds the names
 	// has gone: [Keep] then waits for them instead of failing with Conflict.
 	Standby bool
+	// Yields says which of the memories the server can do without; nil means none. [Keep]
+	// leaves those out that other servers have, and registers them once they are free.
+	Yields Yielder
+}
+
+// Yielder is a server that can do without some of its memories. Its methods are called by
+// several goroutines.
+type Yielder interface {
+	// MayYield reports whether a memory is one of them.
+	MayYield(memory string) bool
+	// Yielded is told when others of its memories are registered by other servers, and by
+	// which, by memory.
+	Yielded(elsewhere map[string]string)
 }
 
 // Lease is the right to registered names, until it runs out.

@@ -174,7 +174,7 @@ func (n *Node) register(ctx context.Context, c *Config) error {
 	}
 	keep := func(ctx context.Context) (err error) {
 		n.kept, err = mns.Keep(ctx, n.names, mns.Registration{
-			Server: n.options.Server, Memories: n.srv.Memories(), Copies: n.believedCopies(n.held.memories), Addresses: reach, TTL: 10 * time.Second, Standby: c.Standby,
+			Server: n.options.Server, Memories: n.srv.Memories(), Copies: n.believedCopies(n.held.memories), Addresses: reach, TTL: 10 * time.Second, Standby: c.Standby, Yields: n.srv.Programs(),
 		})
 		return err
 	}
@@ -185,8 +185,8 @@ func (n *Node) register(ctx context.Context, c *Config) error {
 }
 
 // announce tells the name system of the memories when a program hosts one more.
-func (n *Node) announce(ctx context.Context, memories []string) error {
-	if err := n.mayServe(memories, false); err != nil {
+func (n *Node) announce(ctx context.Context, memories func() []string) error {
+	if err := n.mayServe(memories(), false); err != nil {
 		return err
 	}
 	return n.kept.SetMemories(ctx, memories)

@@ -3,7 +3,9 @@ package node
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -161,11 +163,23 @@ func namesHealth(k *mns.Kept) (health.Status, string) {
 	}
 	switch engram.CodeOf(err) {
 	case 0:
+		if elsewhere := k.Elsewhere(); len(elsewhere) > 0 {
+			return health.Degraded, elsewhereText(elsewhere)
+		}
 		return health.OK, ""
 	case engram.Conflict:
 		return health.Failed, "the memories are registered by another server: " + err.Error()
 	}
 	return health.Degraded, "the name system does not answer; those who know this server still reach it: " + errorText(err)
+}
+
+// elsewhereText says where memories are that programs hosted at this server before.
+func elsewhereText(elsewhere map[string]string) string {
+	var all []string
+	for _, memory := range slices.Sorted(maps.Keys(elsewhere)) {
+		all = append(all, fmt.Sprintf("%s is hosted by the server %q", memory, elsewhere[memory]))
+	}
+	return strings.Join(all, "; ") + ". What programs wrote to it at this server is kept, and is there again when the name is free"
 }
 
 // recordingHealth tells how recording is, from what does not work.

@@ -46,7 +46,8 @@ func (s *Server) concernsHooks(c engram.Commit) bool {
 		return false
 	}
 	for i := range c.Updates {
-		if h := m.hooks[c.Updates[i].Entity.Memory()]; h != nil && (h.Commit != nil || len(h.Write) > 0 || h.Stored != nil) {
+		memory := c.Updates[i].Entity.Memory()
+		if h := m.hooks[memory]; h != nil && (h.Commit != nil || len(h.Write) > 0 || h.Stored != nil) || m.elsewhere[memory] != "" {
 			return true
 		}
 	}
@@ -62,8 +63,8 @@ func (s *Server) runCommitHooks(ctx context.Context, c engram.Commit) (passed en
 	}
 	passed = c.With(make([]engram.EntityUpdate, 0, len(c.Updates)))
 	for i, u := range c.Updates {
-		if h := m.hooks[u.Entity.Memory()]; h != nil && h.Commit != nil {
-			if err := h.Commit(ctx, &u); err != nil {
+		if hook := m.commitHook(u.Entity.Memory()); hook != nil {
+			if err := hook(ctx, &u); err != nil {
 				if refused == nil {
 					refused = map[int]error{}
 				}

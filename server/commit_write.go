@@ -10,17 +10,18 @@ import (
 // one through that, the others together. If that fails when some are stored, the
 // others are refused one by one.
 func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
-	if !s.hosted.Load().has.write {
+	m := s.hosted.Load()
+	if !m.has.write {
 		return s.wm.Commit(ctx, c)
 	}
 	results := make([]engram.UpdateResult, 0, len(c.Updates))
 	for rest := c.Updates; len(rest) > 0; rest = c.Updates[len(results):] {
-		if write := s.writeHook(rest[0].Entity); write != nil {
+		if write := m.writeHook(rest[0].Entity); write != nil {
 			results = append(results, s.write(ctx, write, c.With(rest[:1])))
 			continue
 		}
 		n := 1
-		for n < len(rest) && s.writeHook(rest[n].Entity) == nil {
+		for n < len(rest) && m.writeHook(rest[n].Entity) == nil {
 			n++
 		}
 		stored, err := s.wm.Commit(ctx, c.With(rest[:n]))
@@ -70,8 +71,8 @@ func hookContext(ctx context.Context, c engram.Commit) context.Context {
 // another clock ([engram.Commit].Recorded), such as an import's.
 func Recorded(ctx context.Context) bool { return ctx.Value(recordedKey{}) != nil }
 
-func (s *Server) writeHook(entity engram.ID) WriteHook {
-	if h := s.hosted.Load().hooks[entity.Memory()]; h != nil && entity.Level() == engram.LevelEntity {
+func (m *hosted) writeHook(entity engram.ID) WriteHook {
+	if h := m.hooks[entity.Memory()]; h != nil && entity.Level() == engram.LevelEntity {
 		return h.Write[entity.CoreSegment()]
 	}
 	return nil

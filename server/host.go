@@ -7,18 +7,21 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature/hosting"
 	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 // maxHosted bounds the memories of programs, as none goes before the server ends.
 const maxHosted = 256
 
-// hostings are the memories that programs host at a server. It implements hosting.Server.
+// hostings are the memories that programs host at a server. It implements hosting.Server and
+// mns.Yielder.
 type hostings struct {
 	s        *Server
-	announce func(ctx context.Context, memories []string) error
+	announce func(ctx context.Context, memories func() []string) error
 
 	turn  chan struct{}   // holds a token while one is taken in
 	taken map[string]bool // by name; false where that failed half-way
+	pool  wm.Pool
 }
 
 // Host takes in a memory. It is known by name from then on, as long as the server runs;
@@ -43,7 +46,7 @@ func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
 	case !again && len(h.taken) >= maxHosted:
 		return engram.Errorf(engram.Exhausted, m.Name, "programs host %d memories here already", maxHosted)
 	}
-	if err := s.wm.AddMemory(m.Name, hostedBounds); err != nil {
+	if err := h.pool.Add(s.wm, m.Name, hostedBounds); err != nil {
 		return err
 	}
 	if !again {
@@ -52,10 +55,8 @@ func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
 	if err := h.define(ctx, &m); err != nil {
 		return err
 	}
-	if !done && h.announce != nil {
-		names := append(s.Memories(), m.Name)
-		slices.Sort(names)
-		if err := h.announce(ctx, names); err != nil {
+	if (!done || s.hosted.Load().elsewhere[m.Name] != "") && h.announce != nil {
+		if err := h.announce(ctx, func() []string { return append(s.Memories(), m.Name) }); err != nil {
 			return err
 		}
 	}
@@ -65,8 +66,31 @@ func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
 		}
 	}
 	h.add(m.Name, true)
-	s.hosted.Store(s.hosted.Load().with(m.Name, h.hooksOf(m.Hooks)))
+	s.hosted.change(func(all *hosted) { all.add(m.Name, h.hooksOf(m.Hooks), true) })
 	return nil
+}
+
+// MayYield implements mns.Yielder: another server of the robot may have the name of a memory
+// that a program hosts, or has hosted. Otherwise a program that went elsewhere would keep a
+// server from beginning.
+func (h *hostings) MayYield(memory string) bool { return h.s.hosted.Load().programs[memory] }
+
+// Yielded implements mns.Yielder. What the server holds of these memories stays, but is not
+// offered by name, and is not changed.
+func (h *hostings) Yielded(elsewhere map[string]string) {
+	s := h.s
+	before := s.hosted.Load().elsewhere
+	s.hosted.change(func(all *hosted) { all.elsewhere = elsewhere })
+	for memory, server := range elsewhere {
+		if before[memory] != server {
+			s.log.Warn("another server hosts a memory that a program hosted here: what this server has of it stays as it is until the name is free", "memory", memory, "server", server)
+		}
+	}
+	for memory := range before {
+		if elsewhere[memory] == "" {
+			s.log.Info("the name of a memory that a program hosted here is free again, and the server has it", "memory", memory)
+		}
+	}
 }
 
 func (h *hostings) add(memory string, done bool) {
@@ -112,8 +136,12 @@ func (h *hostings) define(ctx context.Context, m *hosting.Memory) error {
 	return nil
 }
 
-// hostedBounds are those of all that the memory of a program holds together.
-var hostedBounds = engram.Bounds{MaxBytes: 256 << 20, MaxCount: 1_000_000}
+// hostedBounds are those of all that the memory of a program holds together, hostedPool those
+// of all such memories: programs choose how many there are.
+var (
+	hostedBounds = engram.Bounds{MaxBytes: 256 << 20, MaxCount: 1_000_000}
+	hostedPool   = wm.Pool{MaxBytes: 1 << 30, MinBytes: 4 << 20, MaxSegments: 4096}
+)
 
 // addKnown adds the memories that programs hosted before the server was started again, as
 // those of programs that are away.
@@ -126,12 +154,13 @@ func (h *hostings) addKnown() {
 		if s.hosted.Load().hooks[m.Memory] != nil {
 			continue // the server has it itself now
 		}
-		if err := s.wm.AddMemory(m.Memory, hostedBounds); err != nil {
+		if err := h.pool.Add(s.wm, m.Memory, hostedBounds); err != nil {
 			s.log.Warn("a memory that a program hosted cannot be added", "memory", m.Memory, "error", err)
 			continue
 		}
 		h.add(m.Memory, true)
-		s.hosted.Store(s.hosted.Load().with(m.Memory, h.hooksOf(hosting.Away(m.Memory, m.Program, m.Commits))))
+		hooks := h.hooksOf(hosting.Away(m.Memory, m.Program, m.Commits))
+		s.hosted.change(func(all *hosted) { all.add(m.Memory, hooks, true) })
 	}
 }
 

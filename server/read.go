@@ -1,7 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/wm"
@@ -90,7 +93,8 @@ func (s *Server) runLatestHooks(ctx context.Context, entity engram.ID, sel engra
 }
 
 // runQueryHooks calls the Query hooks of the memories whose names the query
-// selects, in the order of their names.
+// selects, in the order of their names; then those of programs, which do not change it, all at
+// once, so that several that hang take no longer than one.
 func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
 	m := s.hosted.Load()
 	if err := s.alive(); err != nil || !m.has.query {
@@ -103,22 +107,34 @@ func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
 			return err
 		}
 	}
+	call := func(name string) error {
+		if err := m.hooks[name].Query(ctx, q); err != nil {
+			return engram.Errorf(engram.CodeOf(err), name, "the memory's Query hook refused: %w", err)
+		}
+		return nil
+	}
+	var programs []string
 	for _, name := range m.names {
-		h := m.hooks[name]
-		if h.Query == nil {
+		if m.hooks[name].Query == nil || !slices.ContainsFunc(matchers, func(n engram.NameMatcher) bool { return n.Match(name) }) {
 			continue
 		}
-		for i := range matchers {
-			if !matchers[i].Match(name) {
-				continue
-			}
-			if err := h.Query(ctx, q); err != nil {
-				return engram.Errorf(engram.CodeOf(err), name, "the memory's Query hook refused: %w", err)
-			}
-			break
+		if m.programs[name] {
+			programs = append(programs, name)
+		} else if err := call(name); err != nil {
+			return err
 		}
 	}
-	return nil
+	if len(programs) == 0 {
+		return nil
+	}
+	refused := make([]error, len(programs))
+	var others sync.WaitGroup
+	for i := 1; i < len(programs); i++ {
+		others.Go(func() { refused[i] = call(programs[i]) })
+	}
+	refused[0] = call(programs[0])
+	others.Wait()
+	return cmp.Or(refused...)
 }
 
 // Subscribe implements engram.Subscriber.

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-301d4374/engram/ltm"
 	longterm "github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/ltm/wal"
+	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
@@ -43,8 +44,8 @@ type Config struct {
 	// on and closes it, also if New fails. Nil means none.
 	Store *ltm.Store
 	// Announce tells the name system of all memories when a program hosts one more; its error
-	// refuses that. Nil tells nobody.
-	Announce func(ctx context.Context, memories []string) error
+	// refuses that. They are asked for when names do not change. Nil tells nobody.
+	Announce func(ctx context.Context, memories func() []string) error
 }
 
 // Server hosts memories. It implements feature.Server. Safe for concurrent use.
@@ -56,9 +57,9 @@ type Server struct {
 	robot string
 	poses service.Service
 
-	hosted  atomic.Pointer[hosted]
-	hosts   *hosting.Hosts // of memories of programs
+	hosted  offered
 	hosting hostings
+	hosts   *hosting.Hosts // of memories of programs
 
 	features []feature.Feature // of the memories
 
@@ -87,10 +88,10 @@ func New(c Config) (*Server, error) {
 		wm:      wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits, Journal: c.journal()}),
 		log:     c.Log,
 		journal: c.Journal,
-		hosting: hostings{announce: c.Announce, turn: make(chan struct{}, 1)},
+		hosting: hostings{announce: c.Announce, turn: make(chan struct{}, 1), pool: hostedPool},
 		settle:  cmp.Or(c.CloseWithin, (ltm.Options{}).WithDefaults().CloseWithin),
 	}
-	s.hosted.Store(&hosted{})
+	s.hosted.Store(&hosted{hooks: map[string]*Hooks{}, programs: map[string]bool{}})
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -198,33 +199,68 @@ func (s *Server) add(m *Memory, c *Config) error {
 		s.poses = m.Poses
 	}
 	s.features = append(s.features, m.Features...)
-	s.hosted.Store(s.hosted.Load().with(m.Name, m.Hooks))
+	s.hosted.change(func(all *hosted) { all.add(m.Name, m.Hooks, false) })
 	return nil
 }
 
 // hosted are the memories of a server. It does not change.
 type hosted struct {
-	names []string          // sorted
-	hooks map[string]*Hooks // by memory
-	has   struct{ commit, write, stored, query bool }
+	names     []string          // sorted, without those that are elsewhere
+	hooks     map[string]*Hooks // by memory
+	programs  map[string]bool   // memories that programs host
+	elsewhere map[string]string // of programs' memories those whose names other servers have, and these servers
+	has       struct{ commit, write, stored, query bool }
 }
 
-// with returns the memories with one more, or with other hooks of one.
-func (m *hosted) with(name string, h Hooks) *hosted {
-	next := &hosted{hooks: maps.Clone(m.hooks)}
-	if next.hooks == nil {
-		next.hooks = map[string]*Hooks{}
+func (m *hosted) add(name string, h Hooks, program bool) {
+	m.hooks[name] = &h
+	if program {
+		m.programs[name] = true
 	}
-	next.hooks[name] = &h
-	next.names = slices.Sorted(maps.Keys(next.hooks))
-	for _, h := range next.hooks {
+}
+
+// commitHook returns what sees a memory's updates before they are stored, nil if nothing does.
+func (m *hosted) commitHook(memory string) func(context.Context, *engram.EntityUpdate) error {
+	if server := m.elsewhere[memory]; server != "" {
+		return func(context.Context, *engram.EntityUpdate) error {
+			return engram.Errorf(engram.Conflict, memory, "the server %q hosts this memory now; commit to that", server)
+		}
+	}
+	if h := m.hooks[memory]; h != nil {
+		return h.Commit
+	}
+	return nil
+}
+
+// offered are the memories of a server at present.
+type offered struct {
+	atomic.Pointer[hosted]
+	changing sync.Mutex
+}
+
+// change changes what the server hosts, for calls that begin from then on.
+func (o *offered) change(change func(*hosted)) {
+	o.changing.Lock()
+	defer o.changing.Unlock()
+	m := o.Load()
+	next := &hosted{hooks: maps.Clone(m.hooks), programs: maps.Clone(m.programs), elsewhere: m.elsewhere}
+	change(next)
+	next.has.commit = len(next.elsewhere) > 0
+	for name, h := range next.hooks {
+		if next.elsewhere[name] == "" {
+			next.names = append(next.names, name)
+		}
 		next.has.commit = next.has.commit || h.Commit != nil
 		next.has.write = next.has.write || len(h.Write) > 0
 		next.has.stored = next.has.stored || h.Stored != nil
 		next.has.query = next.has.query || h.Query != nil
 	}
-	return next
+	slices.Sort(next.names)
+	o.Store(next)
 }
+
+// Programs says, for the name system, which memories programs host.
+func (s *Server) Programs() mns.Yielder { return &s.hosting }
 
 // Memories returns the names of the memories hosted, sorted.
 func (s *Server) Memories() []string { return slices.Clone(s.hosted.Load().names) }

@@ -17,6 +17,9 @@ func (w *writer) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, 
 	if err := w.roomLocked(p, u.Entity); err != nil {
 		return err
 	}
+	if err := p.pooledLocked(u.Entity); err != nil {
+		return err
+	}
 	if present := p.core.def.Present(clock); u.Time > present {
 		p.version = nil
 		return engram.Errorf(engram.OutOfRange, u.Entity.String(), "the time %v lies %v ahead of the server's clock, %v; %s takes times up to %v ahead; give the time at which it was true, set the clock that is wrong, or have the segment take it (max ahead)",
@@ -56,7 +59,8 @@ func (p *pending) crowdsLocked(entity engram.ID) bool {
 // crowdedLocked reports whether there would be newest states only, and beyond the bounds, if
 // the memory held so much and evicted the rest.
 func (m *memory) crowdedLocked(held counters) bool {
-	for old := m.history.first; m.beyond(&held); old = old.after {
+	most := m.maxBytes()
+	for old := m.history.first; m.beyond(&held, most); old = old.after {
 		if old == nil {
 			return true
 		}

@@ -32,16 +32,20 @@ func providerCost(id engram.ID) int64 { return providerBytes + int64(len(id.Prov
 // roomLocked returns an Exhausted error if an update needs a provider segment that is not
 // there and its memory has as many as it may.
 func (w *writer) roomLocked(p *pending, id engram.ID) error {
-	if p.provider != nil || p.core.memory.made < w.limits.MaxSegments {
+	if p.provider != nil {
+		return nil
+	}
+	_, made, most := p.core.memory.segmentsLocked(w.limits.MaxSegments)
+	if made < most {
 		return nil
 	}
 	if _, ok := p.core.providers.Get(id.ProviderSegment()); ok {
 		return nil
 	}
 	p.version = nil
-	return tooManySegments(id.Truncate(engram.LevelProviderSegment), p.core.memory.made, "provider")
+	return tooManySegments(id.Truncate(engram.LevelProviderSegment), made, "provider")
 }
 
 func tooManySegments(id engram.ID, n int, kind string) error {
-	return engram.Errorf(engram.Exhausted, id.String(), "the memory has %d %s segments, and no more are allowed; use the names that are there, or remove some with 'engram segment rm'", n, kind)
+	return engram.Errorf(engram.Exhausted, id.String(), "there are %d %s segments, and no more are allowed; use the names that are there, or remove some with 'engram segment rm'", n, kind)
 }

@@ -29,7 +29,7 @@ func (w *writer) boundLocked(e *entity) {
 		}
 		old.evictLocked(old.oldestEvictable())
 	}
-	for m.beyond(&m.held) {
+	for most := m.maxBytes(); m.beyond(&m.held, most); {
 		v := m.history.first
 		if v == nil {
 			v = m.current.first
@@ -46,9 +46,9 @@ func beyondSize(c *counters, b *engram.Bounds) bool {
 }
 
 // beyond reports whether what the memory holds is beyond its bounds, in numbers or in
-// what it costs.
-func (m *memory) beyond(c *counters) bool {
-	return m.bounds.MaxCount > 0 && c.versions() > uint64(m.bounds.MaxCount) || m.bounds.MaxBytes > 0 && c.cost > m.bounds.MaxBytes
+// what it costs: more than the most that it may at present, 0 without a bound.
+func (m *memory) beyond(c *counters, most int64) bool {
+	return m.bounds.MaxCount > 0 && c.versions() > uint64(m.bounds.MaxCount) || most > 0 && c.cost > most
 }
 
 // nextToGo returns what the entity's own bounds evict next, or nil: while there is too much,

@@ -49,6 +49,7 @@ func (c *counters) subHeld(o *counters) {
 type memory struct {
 	id      engram.ID
 	bounds  engram.Bounds
+	pool    *Pool                  // nil without one
 	copied  bool                   // it is a copy of …
 	owner   atomic.Pointer[string] // … what this server owns
 	cores   table[*core]

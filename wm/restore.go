@@ -94,6 +94,9 @@ func (w *writer) restoreLocked(r *Restored, p *pending) error {
 	if v := p.currentLocked(r.Entity.Entity(), r.Snapshot.Time); v != nil && v.Arrived >= r.Snapshot.Arrived {
 		return engram.Errorf(engram.AlreadyExists, r.Entity.At(r.Snapshot.Time).String(), "the memory has a version that arrived at %v, this one at %v", v.Arrived, r.Snapshot.Arrived)
 	}
+	if err := p.pooledLocked(r.Entity); err != nil {
+		return err
+	}
 	if !p.core.memory.copied { // those of a copy are of another clock
 		w.mu.arrived = max(w.mu.arrived, r.Snapshot.Arrived)
 	}

@@ -42,7 +42,10 @@ func (w *WM) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error {
 		}
 		return nil
 	}
-	if n := len(m.cores.sorted()); n >= w.limits.MaxSegments {
+	w.mu.Lock()
+	n, _, most := m.segmentsLocked(w.limits.MaxSegments)
+	w.mu.Unlock()
+	if n >= most {
 		return tooManySegments(s.ID, n, "core")
 	}
 	s.ID = child(m.id, s.ID.CoreSegment())

@@ -175,6 +175,10 @@ func (w *WM) KeptBy(keeps func(entity engram.ID) bool) { w.kept.Store(&keeps) }
 // AddMemory adds a memory; bounds limit all it holds together. Adding it again
 // with the same bounds does nothing; Conflict if it exists with others.
 func (w *WM) AddMemory(name string, bounds engram.Bounds) error {
+	return addMemory(w, name, bounds, nil)
+}
+
+func addMemory(w *WM, name string, bounds engram.Bounds, pool *Pool) error {
 	id, err := engram.NewID(name)
 	if err != nil {
 		return err
@@ -185,13 +189,20 @@ func (w *WM) AddMemory(name string, bounds engram.Bounds) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if m, ok := w.memories.Get(name); ok {
-		if m.bounds != bounds {
+		if m.bounds != bounds || m.pool != pool {
 			return engram.Errorf(engram.Conflict, id.String(), "the memory exists with other bounds: %+v, not %+v", m.bounds, bounds)
 		}
 		return nil
 	}
-	w.memories.add(name, &memory{id: id, bounds: bounds, feed: &w.mu.feed})
-	if w.mu.bounded += bounds.MaxBytes; w.limits.MaxPinnedBytes <= 0 {
+	m, more := &memory{id: id, bounds: bounds, feed: &w.mu.feed, pool: pool}, bounds.MaxBytes
+	if pool != nil {
+		if more = 0; len(pool.members) == 0 {
+			more = pool.MaxBytes
+		}
+		pool.members = append(pool.members, m)
+	}
+	w.memories.add(name, m)
+	if w.mu.bounded += more; w.limits.MaxPinnedBytes <= 0 {
 		w.mu.maxPinned = max(w.limits.fullQueue(), w.mu.bounded/4)
 	}
 	return nil

@@ -64,16 +64,51 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+// sources returns a folder with a copy of the sources: builds leave files beside them.
+func sources(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "clients/python"), os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// wheel builds a wheel, and returns its path.
+func wheel(t *testing.T, dir, pip string, flags ...string) string {
+	t.Helper()
+	run(t, dir, nil, pip, append([]string{"wheel", "--quiet", "--no-deps", "--wheel-dir", dir, "./clients/python"}, flags...)...)
+	wheels, err := filepath.Glob(filepath.Join(dir, "engram-*-py3-none-any.whl"))
+	if err != nil || len(wheels) != 1 {
+		t.Fatalf("the wheels are %q: %v", wheels, err)
+	}
+	return wheels[0]
+}
+
+// readme checks that a package that is installed in an environment runs the README's example.
+func readme(t *testing.T, python, venv string) {
+	t.Helper()
+	if file := run(t, venv, nil, python, "-c", "import engram; print(engram.__file__)"); !strings.HasPrefix(file, venv) {
+		t.Errorf("imported from %s", file)
+	}
+	suite(t, python, "", "test_docs.Guide.test_readme")
+}
+
+// The wheel has all that the package needs beside Debian's packages.
+func TestWheel(t *testing.T) {
+	python, dir := interpreter(t), sources(t)
+	venv := filepath.Join(dir, "v")
+	pip := filepath.Join(venv, "bin/pip")
+	run(t, dir, nil, python, "-m", "venv", "--system-site-packages", venv)
+	run(t, dir, nil, pip, "install", "--quiet", "--no-deps", "--no-index", wheel(t, dir, pip, "--no-build-isolation", "--no-index"))
+	readme(t, filepath.Join(venv, "bin/python"), venv)
+}
+
 // What the guide prints installs the package with all that it needs: with the current versions
 // of PyPI, in which its types and its style are checked, and with those of Debian.
 func TestInstall(t *testing.T) {
 	testkit.Long(t)
-	python := interpreter(t)
-	dir := t.TempDir()
-	// Builds leave files beside the sources, so a copy is built.
-	if err := os.CopyFS(filepath.Join(dir, "clients/python"), os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
+	python, dir := interpreter(t), sources(t)
 	for _, way := range []struct {
 		name          string
 		venv, install []string
@@ -86,17 +121,15 @@ func TestInstall(t *testing.T) {
 			pip, its := filepath.Join(venv, "bin/pip"), filepath.Join(venv, "bin/python")
 			run(t, dir, nil, python, append(append([]string{"-m", "venv"}, way.venv...), venv)...)
 			run(t, dir, nil, pip, append(append([]string{"install", "--quiet"}, way.install...), "./clients/python")...)
-			if file := run(t, dir, nil, its, "-c", "import engram; print(engram.__file__)"); !strings.HasPrefix(file, venv) {
-				t.Errorf("imported from %s", file)
-			}
+			readme(t, its, venv)
 			suite(t, its, "", "test_memory")
 			if way.name != "PyPI" {
 				return
 			}
-			run(t, dir, nil, pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", dir, "./clients/python")
-			if wheels, _ := filepath.Glob(filepath.Join(dir, "engram-*-py3-none-any.whl")); len(wheels) != 1 {
-				t.Errorf("the wheels are %q", wheels)
-			}
+			fresh := filepath.Join(dir, "fresh")
+			run(t, dir, nil, python, "-m", "venv", fresh)
+			run(t, dir, nil, filepath.Join(fresh, "bin/pip"), "install", "--quiet", wheel(t, dir, pip))
+			readme(t, filepath.Join(fresh, "bin/python"), fresh)
 			run(t, dir, nil, pip, "install", "--quiet", "mypy==2.4.1", "ruff==0.17.6", "pandas", "polars", "pyarrow", "av", "matplotlib", "types-protobuf")
 			run(t, ".", nil, its, "-m", "mypy", "--strict", "--cache-dir", t.TempDir())
 			// It tells a wrong name in a program: without an error the "ignore" would be one.

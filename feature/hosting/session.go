@@ -44,12 +44,13 @@ type session struct {
 }
 
 // lane has the calls of one hook. After a timeout the hook is late until its next answer. A late
-// hook gets one call at a time; other callers fail at once.
+// hook gets one call per timeout; other callers fail at once.
 type lane struct {
 	slots   chan struct{} // holds a token per call that is not answered
 	late    bool
-	callers int // goroutines that want an answer
-	given   int // calls that are not answered and nobody waits for
+	again   time.Time // from when on a late hook is called
+	callers int       // goroutines that want an answer
+	given   int       // calls that are not answered and nobody waits for
 }
 
 // pending is a call. Its slot is free once it is answered, or was given up unsent.
@@ -274,7 +275,7 @@ func (s *session) begin(l *lane) error {
 	switch {
 	case s.ended():
 		return away(s.memory, s.program)
-	case l.late && l.callers > 0:
+	case l.late && (l.callers > 0 || time.Now().Before(l.again)):
 		return s.lateError()
 	}
 	l.callers++
@@ -303,7 +304,7 @@ func (s *session) giveUp(c *pending) bool {
 // ends if nothing is left of the hook.
 func (s *session) tooLate(l *lane) error {
 	s.mu.Lock()
-	l.late = true
+	l.late, l.again = true, time.Now().Add(s.timeout)
 	given := l.given
 	s.mu.Unlock()
 	if given == cap(l.slots) {

@@ -98,6 +98,7 @@ func TestSeatOfADeafProgram(t *testing.T) {
 		h := quiet(s)
 		first := hostedBy(t, h, newDeaf(t, "deaf"))
 		for range 2 {
+			time.Sleep(defaultTimeout) // a late hook is left alone for so long
 			if err := <-s.commit(t); engram.CodeOf(err) != engram.Unavailable {
 				t.Errorf("a commit to a deaf program: %v", err)
 			}
@@ -109,6 +110,24 @@ func TestSeatOfADeafProgram(t *testing.T) {
 		case err := <-other:
 			t.Errorf("the next program: %v", err)
 		default:
+		}
+	})
+}
+
+// Of many commits to a program that hangs one waits for it, and the others are refused at once,
+// by the names of memory and program.
+func TestHungProgramHoldsUpOneCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &taking{}
+		hostedBy(t, quiet(s), newDeaf(t, "deaf"))
+		began := time.Now()
+		for range 100 {
+			if err := <-s.commit(t); engram.CodeOf(err) != engram.Unavailable || !strings.HasPrefix(err.Error(), "M: ") || !strings.Contains(err.Error(), `"deaf"`) {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took != defaultTimeout {
+			t.Errorf("100 commits, one after the other, took %v", took)
 		}
 	})
 }

@@ -212,6 +212,37 @@ func TestSilentServerIsAsked(t *testing.T) {
 	})
 }
 
+// A server that is refused one memory more goes on to be known as one of this process, with
+// what it had; one that has lost its lease does not.
+func TestRefusedRegistrationOfAServerThatHasALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := alone(t, Options{})
+		register := func(server string, memories ...string) error {
+			_, err := f.Register(t.Context(), mns.Registration{Server: server, Memories: memories, Addresses: []string{"nats:" + server}, TTL: 10 * time.Second})
+			return err
+		}
+		if err := errors.Join(register("here", "Near"), register("there", "Far")); err != nil {
+			t.Fatal(err)
+		}
+		if err := register("here", "Near", "Far"); engram.CodeOf(err) != engram.Conflict {
+			t.Fatal(err)
+		}
+		if got := f.hosted["here"].Memories; len(got) != 1 || got[0] != "Near" {
+			t.Errorf("a server with a lease has %q", got)
+		}
+		time.Sleep(20 * time.Second) // leases run out
+		if err := register("there", "Near"); err != nil {
+			t.Fatal(err)
+		}
+		if err := register("here", "Near"); engram.CodeOf(err) != engram.Conflict {
+			t.Fatal(err)
+		}
+		if got, ok := f.hosted["here"]; ok {
+			t.Errorf("a server whose names are another's has %q", got.Memories)
+		}
+	})
+}
+
 // While the backbone is not heard, this computer's servers are as they were, and the
 // others' silent; names say when the name system was there last.
 func TestCutOffFromTheBackbone(t *testing.T) {

@@ -327,7 +327,7 @@ func (f *Fleet) Register(ctx context.Context, r mns.Registration) (mns.Lease, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		if engram.CodeOf(err) == engram.Conflict {
+		if engram.CodeOf(err) == engram.Conflict && !f.holdsLocked(r.Server) {
 			delete(f.hosted, r.Server)
 		}
 		return lease, err
@@ -341,6 +341,16 @@ func (f *Fleet) Register(ctx context.Context, r mns.Registration) (mns.Lease, er
 	f.own[lease.ID] = &announced{server: r.Server, ttl: lease.TTL, deadline: time.Now().Add(lease.TTL)}
 	f.announceLocked(r)
 	return lease, nil
+}
+
+// holdsLocked reports whether a server has a lease, as one does that was refused more memories.
+func (f *Fleet) holdsLocked(server string) bool {
+	for _, a := range f.own {
+		if a.server == server && time.Now().Before(a.deadline) && a.ttl > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // announceLocked announces a registration, if it says anything new.

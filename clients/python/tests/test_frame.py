@@ -83,6 +83,9 @@ class Frames(WithServer):
         self.assertEqual(len(self.m.frame(e + "x", fields="v")["v"]), 0)
         self.assertEqual(self.m.windows({e: (-1e-8, 0)}, at=[T(50)], fields={e: "v"})[e]["v"].shape, (1, 0))
         self.m.commit(e, {"v": 2, "n": 7}, time=T(300))
+        for nothing in [], (), np.array([]), np.array([], "datetime64[ns]"):  # no times
+            w = self.m.windows({e: (-1e-8, 0)}, at=nothing, fields={e: "v"})
+            self.assertEqual((w[e]["v"].shape, w[e].mask.shape, len(w.times)), ((0, 0), (0, 0), 0))
         n = self.m.windows({e: (-1e-7, 0)}, at=[T(200), T(300)])[e]["n"]  # of whole numbers, which have no NaN
         self.assertEqual(n.tolist(), [[None, None], [None, 7]])
         self.assertEqual(self.m.windows({e: (-1.5e-7, 0)}, at=[T(100), T(300)])[e]["n"].tolist(), [[None, None], [None, 7]])

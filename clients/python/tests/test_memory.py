@@ -1,16 +1,21 @@
+import asyncio
+import functools
 import os
 import pickle
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
-from support import BINARY, Server, WithServer, run
+from support import BINARY, Server, WithServer, run, until
 
 import engram
+from engram import _rpc
 
 
 class Memory(WithServer):
@@ -121,6 +126,61 @@ class Memory(WithServer):
         for e in (engram.NotFound("a", "b"), engram.errors.Closed("c")):
             got = pickle.loads(pickle.dumps(e))
             self.assertEqual((type(got), got.thing, got.message, str(got)), (type(e), e.thing, e.message, str(e)))
+
+    def test_results_in_other_processes(self):
+        entity = self.entity("Vision/ImageRGB")
+        id = self.m.commit(entity, engram.image(np.arange(24, dtype=np.uint8).reshape(2, 4, 3)), confidence=0.9)
+        text = self.entity("Speech/Text")
+        self.m.commit(text, instances=[{"text": "hello"}, {"text": "hi"}])
+        result = self.m.query([entity, text])
+        program = "import pickle, sys; r = pickle.load(sys.stdin.buffer); b, a = r; " \
+                  "print(a.id, a.confidence, a.value.array.sum(), b[1]['text'], b[1].id, r.entities[a.entity][0].time.seconds, [s.number for s in r])"
+        said = subprocess.run([sys.executable, "-c", program], input=pickle.dumps(result), stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+        b, a = result
+        self.assertEqual(said.decode().strip(), f"{id} 0.9 {sum(range(24))} hi {b[1].id} {id.time.seconds} {[s.number for s in result]}")
+        value, instance, updates = pickle.loads(pickle.dumps((a.value, b[1], self.m.commit_all([self.m.update(text, {"text": "x"})]))))
+        self.assertEqual((value.array.tolist(), value.encoding, instance.id, instance["text"]), (a.value.array.tolist(), "rgb8", b[1].id, "hi"))
+        self.assertEqual((type(updates[0].id), type(updates[0].id.time)), (engram.ID, engram.Time))
+        enum = pickle.loads(pickle.dumps(engram.Enum("KEY", 3)))
+        self.assertEqual((enum, enum.number), ("KEY", 3))
+        for t in range(20):
+            self.m.commit(text, {"text": str(t)})
+        self.assertLess(len(pickle.dumps(self.m.query(text, all=True))), 2 * len(pickle.dumps(b)))  # the type comes along once
+
+    def test_values_with_views_in_other_processes(self):
+        record = engram.Record(list=[memoryview(b"a"), memoryview(b"b")], map={"k": memoryview(b"c")}, one=memoryview(b"d"))
+        self.assertEqual(pickle.loads(pickle.dumps(record)), {"list": [b"a", b"b"], "map": {"k": b"c"}, "one": b"d"})
+        entity = self.entity("Speech/Text")
+        self.m.commit(entity, {"text": "hello"})
+        for s in self.m.query(entity, payload=False):
+            self.assertEqual(pickle.loads(pickle.dumps(s)).id, s.id)
+
+    def test_home_may_lose_a_name(self):
+        """Another server may have the name of a program's memory since the client has connected."""
+        with engram.connect(self.server.socket) as m:
+            servers = m._servers
+            servers.hosted.append("Battery")
+            self.assertIs(servers.of("Battery"), servers.home)
+            servers._read -= 60
+            with self.assertRaises(engram.NotFound):
+                servers.of("Battery")
+            self.assertIs(servers.of("Speech"), servers.home)
+
+    def test_latest_of_a_snapshots_id(self):
+        entity = self.entity("Speech/Text")
+        ids = [self.m.commit(entity, {"text": str(t)}, time=t) for t in (10**18, 10**18 + 5)]
+        self.assertEqual([self.m.latest(i)["text"] for i in (ids[0], f"{ids[1]}/0", entity)], [str(10**18), str(10**18 + 5), str(10**18 + 5)])
+        self.assertEqual(self.m.latest(ids[0], at=10**18 + 7).id, ids[1])
+        with self.assertRaises(engram.NotFound):
+            self.m.latest(f"{entity}/2000-01-01")
+
+    def test_what_another_server_has_comes_from_that(self):
+        """A server may hold a copy of it, or what it had of it before."""
+        self.m.commit(self.entity("Speech/Text"), {"text": "hello"})
+        with mock.patch.object(self.m._servers, "owner", lambda memory: object() if memory == "Speech" else None):
+            self.assertNotIn("Speech", {e.memory for e in self.m.query("*").entities})
+            self.assertIn("Speech", {e.memory for e in self.m.query("Speech").entities})
+        self.assertIn("Speech", {e.memory for e in self.m.query("*").entities})
 
     def test_values_that_are_none(self):
         """What no payload can hold is refused here, by name, and nothing of it is stored."""
@@ -383,6 +443,63 @@ class Reconnect(unittest.TestCase):
         for wrong in ("", "ftp://x:1", "host", "http://me@host:1", "nats://host:1", "host:99999"):
             with self.subTest(wrong), self.assertRaises(engram.Error):
                 engram.connect(wrong or "unix:")
+
+
+class SilentServer(WithServer):
+    def stop(self):
+        self.server.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.server.process.pid, os.WSTOPPED)
+        self.addCleanup(self.server.process.send_signal, signal.SIGCONT)
+
+    def go_on(self):
+        self.doCleanups()
+
+    @staticmethod
+    def answers(m, entity):
+        try:
+            return m.latest(entity)
+        except (engram.Timeout, engram.Unavailable):
+            return None
+
+    def test_calls_have_a_limit(self):
+        calls = [lambda m, e: m.latest(e), lambda m, e: m.query("Speech", where="true"), lambda m, e: m.commit(e, {"text": "again"}),
+                 lambda m, e: m.poses.tree()]
+        for address in self.server.socket, self.server.http:
+            with self.subTest(address), engram.connect(address, call_timeout=1) as m:
+                entity = self.entity("Speech/Text")
+                self.m.commit(entity, {"text": "hello"})
+                self.stop()
+                for i, call in enumerate(calls):
+                    began = time.monotonic()
+                    with self.assertRaises(engram.Timeout, msg=f"call {i}") as e:
+                        call(m, entity)
+                    self.assertGreater(time.monotonic() - began, 0.9)
+                    self.assertIsInstance(e.exception, engram.Canceled)
+
+                self.go_on()
+                until(functools.partial(self.answers, m, entity))
+        async def awaited():
+            async with engram.aio.connect(self.server.socket, call_timeout=1) as m:
+                self.stop()
+                with self.assertRaises(engram.Timeout):
+                    await m.latest(entity)
+                self.go_on()
+
+        asyncio.run(awaited())
+        for wrong in 0, -1, "2s":
+            with self.assertRaises(engram.Invalid):
+                engram.connect(self.server.socket, call_timeout=wrong)
+
+    def test_a_dead_computer_is_noticed(self):
+        quick = [(k, 1000 if k.endswith(("keepalive_time_ms", "timeout_ms")) else v) for k, v in _rpc._OPTIONS]
+        with mock.patch.object(_rpc, "_OPTIONS", quick), engram.connect(self.server.http) as m:
+            entity = self.entity("Speech/Text")
+            update = self.m.update(entity, {"text": "hello"})
+            m.commit_all([update])
+            self.stop()
+            with self.assertRaises(engram.Unavailable):
+                m.commit_all([update])
+            self.go_on()
 
 
 class Import(unittest.TestCase):

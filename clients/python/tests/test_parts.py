@@ -2,6 +2,7 @@ import asyncio
 import os
 import subprocess
 import tempfile
+import threading
 import unittest
 import warnings
 
@@ -84,6 +85,84 @@ class Asyncio(WithServer):
             await m.close()
 
         asyncio.run(work())
+
+
+    def test_host(self):
+        async def main():
+            async with engram.aio.connect(self.server.socket, call_timeout=120) as m:
+                hosted = m.host("Awaited")
+                hosted.add_segment("State", {"value": float})
+
+                @hosted.on_commit
+                async def check(u):
+                    await asyncio.sleep(0)
+                    if u["value"] < 0:
+                        raise engram.OutOfRange(u.entity, "not that")
+                    u.value = {"value": u["value"] + 1}
+
+                @hosted.on_query
+                async def measure(asked):
+                    if asked.concerns("State/p/measured"):
+                        await m.commit("Awaited/State/p/measured", {"value": 41})
+
+                @hosted.on_predict
+                def predict(id):
+                    return {"value": id.time / 1e9}
+
+                async with hosted:
+                    self.assertEqual((await m.latest("Awaited/State/p/measured"))["value"], 42)
+                    with self.assertRaisesRegex(engram.OutOfRange, "not that"):
+                        await m.commit("Awaited/State/p/other", {"value": -1})
+                    self.assertEqual((await m.predict("Awaited/State/p/other", at=5 * 10**9))[0].snapshot["value"], 5)
+                    with self.assertRaises(engram.AlreadyExists):
+                        async with m.host("Awaited"):
+                            pass
+                with self.assertRaises(engram.Unavailable):
+                    await m.commit("Awaited/State/p/other", {"value": 1})
+
+        asyncio.run(main())
+
+
+    def test_hooks_that_are_objects(self):
+        class Hook:
+            async def __call__(self, u):
+                await asyncio.sleep(0)
+                u.value = {"value": u["value"] + 1}
+
+        async def main():
+            async with engram.aio.connect(self.server.socket) as m:
+                hosted = m.host("Called")
+                hosted.add_segment("State", {"value": float})
+                hosted.on_commit(Hook())
+                async with hosted:
+                    await m.commit("Called/State/p/a", {"value": 1})
+                    self.assertEqual((await m.latest("Called/State/p/a"))["value"], 2)
+
+        asyncio.run(main())
+
+    def test_host_that_is_given_up(self):
+        """Who is cancelled while a memory is to be hosted does not host it later."""
+        entered, closed = threading.Event(), threading.Event()
+
+        class Waiting:
+            def __enter__(self):
+                entered.set()
+                closed.wait()
+
+            def close(self):
+                closed.set()
+
+        async def main():
+            hosting = asyncio.ensure_future(engram.aio.HostedMemory(Waiting()).__aenter__())
+            await asyncio.to_thread(entered.wait)
+            hosting.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await hosting
+            await asyncio.to_thread(closed.wait, 60)
+            self.assertTrue(closed.is_set())
+            closed.set()
+
+        asyncio.run(main())
 
 
 class Episodes(WithServer):

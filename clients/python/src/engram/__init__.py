@@ -27,6 +27,7 @@ from .errors import (
     Invalid,
     NotFound,
     OutOfRange,
+    Timeout,
     TooNew,
     TooOld,
     TypeMismatch,
@@ -69,7 +70,7 @@ _MODULE = {name: module for module, names in _LATE.items() for name in names}
 __all__ = [
     "AlreadyExists", "Asked", "Canceled", "Committed", "CommitStream", "CompressedImage", "Conflict", "Corrupt", "Datum", "Duration", "Enum", "EntityUpdate", "Episode",
     "Error", "Exhausted", "Forbidden", "Frame", "HostedMemory", "ID", "Image", "Instance", "Internal", "Invalid", "Memory", "Missing", "NotFound", "OutOfRange",
-    "PointCloud", "Pose", "Predicted", "Quaternion", "Record", "Result", "Segment", "Snapshot", "SpanLike", "Time", "TimeLike", "TooNew", "TooOld",
+    "PointCloud", "Pose", "Predicted", "Quaternion", "Record", "Result", "Segment", "Snapshot", "SpanLike", "Time", "TimeLike", "Timeout", "TooNew", "TooOld",
     "Transform", "TypeMismatch", "Unavailable", "Unsupported", "Update", "Vector3", "Watch", "Windows", "aio", "connect", "errors", "image", "now",
     "open_episode",
 ]
@@ -92,18 +93,20 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def connect(address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0) -> "Memory":
+def connect(address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0, call_timeout: Optional[float] = None) -> "Memory":
     """Connects to the memories of the robot.
 
     ``address`` is where their name system is: ``unix:/path``, ``http://host:port``, ``https://host:port``, ``host:port``, or
     ``local:/path`` for one server alone. Without it, it is ``$ENGRAM_ADDRESS``, or else the server of this user on this
     computer. On the same computer the local socket is taken where there is one. ``credentials`` is a file of ``engram auth add``,
     for servers that want to know who asks; without it, it is ``$ENGRAM_CREDENTIALS``. ``timeout`` is how long
-    to wait for a server to answer a connection, in seconds. Unavailable says where was looked.
+    to wait for a server to answer a connection, in seconds. Unavailable says where was looked. ``call_timeout`` is how long a call
+    may take after that, in seconds, before it is given up with Timeout; without it calls wait for their server. Watches and streams
+    of commits have no such limit.
     """
     from .client import Memory
 
-    return Memory(address, credentials=credentials, timeout=timeout)
+    return Memory(address, credentials=credentials, timeout=timeout, call_timeout=call_timeout)
 
 
 def open_episode(path: str) -> "Episode":

@@ -12,6 +12,7 @@ import select
 import socket
 import struct
 import threading
+import time
 import weakref
 from collections import deque
 from typing import Any, Iterator, Optional, Sequence
@@ -172,13 +173,14 @@ class _Reader:
 class Connection:
     """One connection to a server, in the hands of one call at a time."""
 
-    def __init__(self, owner: "Local", timeout: float) -> None:
+    def __init__(self, owner: "Local", timeout: float, for_call: bool = False) -> None:
         if owner.closed:
             raise errors.Closed(owner.address)
         self.owner: Local = owner
         self.ids: dict[int, ID] = {}
         self.types: dict[int, str] = {}
         self.come = b""  # that was received and not read
+        self.until: Optional[float] = None  # when the call is given up
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.sock.settimeout(timeout)
@@ -195,6 +197,8 @@ class Connection:
             self.sock.settimeout(None)
         except (OSError, struct.error) as e:
             self.sock.close()
+            if for_call and isinstance(e, TimeoutError):
+                raise self._broke(e) from None
             raise errors.Unavailable(owner.address, f"the memory server does not answer: {e}") from None
         except BaseException:
             self.sock.close()
@@ -215,10 +219,29 @@ class Connection:
         poll.register(self.sock, select.POLLIN)
         return bool(poll.poll(0))
 
+    def _limit(self) -> None:
+        """Has the next operation of the socket end when the call is given up."""
+        if self.until is not None:
+            self.sock.settimeout(max(self.until - time.monotonic(), 1e-3))
+
+    def limited(self, seconds: Optional[float]) -> None:
+        """Says how long the call that begins may take; None lifts a limit."""
+        if seconds is not None:
+            self.until = time.monotonic() + seconds
+        elif self.until is not None:
+            self.until = None
+            self.sock.settimeout(None)
+
+    def _broke(self, e: OSError) -> errors.Error:
+        if isinstance(e, TimeoutError):
+            return errors.Timeout(self.owner.address, f"the memory server did not answer within {self.owner.call_timeout:g} s")
+        return errors.Unavailable(self.owner.address, f"the connection to the memory server broke: {e}")
+
     def _exactly(self, n: int) -> bytes:
         """Reads n bytes, and what else has come, for the next reads."""
         have = self.come
         while len(have) < n:
+            self._limit()
             more = self.sock.recv(_READ if n - len(have) <= _READ else n - len(have))
             if not more:
                 raise errors.Unavailable(self.owner.address, "the memory server has ended the connection")
@@ -235,6 +258,7 @@ class Connection:
         at = min(len(self.come), n)
         buf[:at], self.come = self.come[:at], self.come[at:]
         while at < n:
+            self._limit()
             got = self.sock.recv_into(buf[at:], n - at, socket.MSG_WAITALL)
             if got == 0:
                 raise errors.Unavailable(self.owner.address, "the memory server has ended the connection")
@@ -248,16 +272,18 @@ class Connection:
             raise errors.Exhausted(self.owner.address, f"{length} bytes are more than the server takes at once, {self.max_frame}")
         head = _HEADER.pack(length, len(records), call, kind, flags, 0) + records
         try:
+            self._limit()
             if size < 1 << 12:
                 self.sock.sendall(b"".join((head, *payloads)) if payloads else head)
             else:
                 self._gather([head, *payloads])
         except OSError as e:
-            raise errors.Unavailable(self.owner.address, f"the connection to the memory server broke: {e}") from None
+            raise self._broke(e) from None
 
     def _gather(self, parts: list[Buffer]) -> None:
         """Sends parts without putting them together."""
         while parts:
+            self._limit()
             some = parts[:_PARTS]
             sent = self.sock.sendmsg(some)
             for i, p in enumerate(some):
@@ -281,7 +307,7 @@ class Connection:
                 head = self._exactly(records)
                 reader = _Reader(self, head, self._into(length - records))
         except OSError as e:
-            raise errors.Unavailable(self.owner.address, f"the connection to the memory server broke: {e}") from None
+            raise self._broke(e) from None
         if kind == _ERROR and call == 0:
             raise reader.error()
         return kind, flags, reader, 16 + length
@@ -328,11 +354,11 @@ class Connection:
 class Local(Transport):
     """A memory server at ``local:/path``. Safe for concurrent use."""
 
-    def __init__(self, address: str, registry: Any, timeout: float = 5.0) -> None:
+    def __init__(self, address: str, registry: Any, timeout: float = 5.0, call_timeout: Optional[float] = None) -> None:
         self.address = address
         self.path = address.removeprefix("local:")
         self.registry = registry
-        self.timeout = timeout
+        self.timeout, self.call_timeout = timeout, call_timeout
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
         self._streams: weakref.WeakSet[Connection] = weakref.WeakSet()
@@ -365,7 +391,7 @@ class Local(Transport):
             with self._lock:
                 conn = self._idle.pop() if self._idle else None
             if conn is None:
-                return Connection(self, self.timeout)
+                return Connection(self, self.timeout) if self.call_timeout is None else Connection(self, self.call_timeout, True)
             if not conn.broken():
                 return conn
             conn.close()
@@ -383,6 +409,7 @@ class Local(Transport):
         conn = self._take()
         sent = ended = False
         try:
+            conn.limited(self.call_timeout)
             records, payloads = build(conn)
             conn.send(kind, 1, records, payloads, flags)
             sent = True
@@ -391,7 +418,7 @@ class Local(Transport):
             return answer
         except errors.Error as e:
             # Names that were defined for what was not sent are not known to the server.
-            ended = sent and not isinstance(e, (errors.Unavailable, errors.Corrupt))
+            ended = sent and not isinstance(e, (errors.Unavailable, errors.Corrupt, errors.Timeout))
             raise
         except (struct.error, IndexError, KeyError) as e:
             raise errors.Corrupt(self.address, f"the server's answer cannot be read: {e!r}") from None

@@ -24,6 +24,9 @@ from .times import Time
 _OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1), ("grpc.enable_retries", 0),
             ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2000),
             ("grpc.http2.lookahead_bytes", 1 << 20),
+            # A computer that is gone without a word is noticed in 20 s where a call waits for it, as by the client of Go.
+            ("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 10_000), ("grpc.http2.ping_timeout_ms", 10_000),
+            ("grpc.http2.max_pings_without_data", 0),
             ("grpc.primary_user_agent", urllib.parse.quote(os.path.basename(sys.argv[0] if hasattr(sys, "argv") and sys.argv else "") or "python"))]
 
 _CODES: dict[Any, type[errors.Error]] = {
@@ -33,7 +36,7 @@ _CODES: dict[Any, type[errors.Error]] = {
     grpc.StatusCode.PERMISSION_DENIED: errors.Forbidden, grpc.StatusCode.UNAUTHENTICATED: errors.Forbidden,
     grpc.StatusCode.UNAVAILABLE: errors.Unavailable, grpc.StatusCode.RESOURCE_EXHAUSTED: errors.Exhausted,
     grpc.StatusCode.DATA_LOSS: errors.Corrupt, grpc.StatusCode.CANCELLED: errors.Canceled,
-    grpc.StatusCode.DEADLINE_EXCEEDED: errors.Canceled, grpc.StatusCode.UNIMPLEMENTED: errors.Unsupported}
+    grpc.StatusCode.DEADLINE_EXCEEDED: errors.Timeout, grpc.StatusCode.UNIMPLEMENTED: errors.Unsupported}
 
 
 def domain_error(e: Any, address: str) -> errors.Error:
@@ -128,10 +131,11 @@ class Credentials:
 class Rpc(Transport):
     """A memory server by gRPC. Safe for concurrent use."""
 
-    def __init__(self, address: str, registry: Any, credentials: Optional[Credentials] = None, timeout: float = 5.0) -> None:
+    def __init__(self, address: str, registry: Any, credentials: Optional[Credentials] = None, timeout: float = 5.0,
+                 call_timeout: Optional[float] = None) -> None:
         self.address = address
         self.registry = registry
-        self.timeout = timeout
+        self.timeout, self.call_timeout = timeout, call_timeout
         target, secure = target_of(address)
         if (secure or credentials is not None) and not target.startswith("unix:"):
             if credentials is None:
@@ -160,17 +164,17 @@ class Rpc(Transport):
         if call is None:
             call = self._calls[method] = self._channel.unary_unary(self._path + method)
         try:
-            answer: bytes = call(request, timeout=timeout)
+            answer: bytes = call(request, timeout=self.call_timeout if timeout is None else timeout)
             return answer
         except grpc.RpcError as e:
             raise domain_error(e, self.address) from None
         except ValueError:
             raise errors.Closed(self.address) from None
 
-    def server_stream(self, method: str, request: bytes) -> "Answers":
+    def server_stream(self, method: str, request: bytes, timeout: Optional[float] = None) -> "Answers":
         """Makes a call that is answered by a stream of encoded messages."""
         try:
-            return Answers(self, self._channel.unary_stream(self._path + method)(request))
+            return Answers(self, self._channel.unary_stream(self._path + method)(request, timeout=timeout))
         except ValueError:
             raise errors.Closed(self.address) from None
 
@@ -200,7 +204,7 @@ class Rpc(Transport):
 
     def query(self, request: bytes) -> Reply:
         reply, parse = Reply(), message("QueryResponse").FromString
-        for part in self.server_stream("MemoryService/QueryStream", request):
+        for part in self.server_stream("MemoryService/QueryStream", request, self.call_timeout):
             answer = parse(part)
             for node in answer.memories:
                 self._node(reply, [], node)

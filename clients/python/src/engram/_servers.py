@@ -60,8 +60,8 @@ class Place(NamedTuple):
 class Servers:
     """The servers of the memories, by name. Safe for concurrent use."""
 
-    def __init__(self, address: Optional[str], credentials: Optional[str], timeout: float) -> None:
-        self.timeout = timeout
+    def __init__(self, address: Optional[str], credentials: Optional[str], timeout: float, call_timeout: Optional[float] = None) -> None:
+        self.timeout, self.call_timeout = timeout, call_timeout
         self.registry = Registry(self._fetch_type)
         self.credentials_file = credentials or os.environ.get(CREDENTIALS_VARIABLE) or None
         self._lock = threading.Lock()
@@ -93,6 +93,7 @@ class Servers:
     def _read_info(self) -> None:
         info = message("InfoResponse").FromString(self.home.call("Info", b""))
         self.server, self.version, self.robot, self.hosted = info.server, info.version, info.robot, list(info.memories)
+        self._read = time.monotonic()
 
     def close(self) -> None:
         with self._lock:
@@ -133,14 +134,17 @@ class Servers:
 
     def _dial(self, address: str) -> Transport:
         if address.startswith("local:"):
-            return Local(address, self.registry, self.timeout)
+            return Local(address, self.registry, self.timeout, self.call_timeout)
         if address.startswith("unix:") and os.path.exists(beside(address).removeprefix("local:")):
             try:
-                return Local(beside(address), self.registry, self.timeout)
+                return Local(beside(address), self.registry, self.timeout, self.call_timeout)
             except errors.Unavailable:
                 pass
         rpc = self.rpc().via(address) if address.startswith("nats:") and hasattr(self, "home") else self._dial_rpc(address)
-        rpc.unary("MemoryService/Info", b"", self.timeout)
+        try:
+            rpc.unary("MemoryService/Info", b"", self.timeout)
+        except errors.Timeout:  # another address may be better
+            raise errors.Unavailable(address, f"the memory server does not answer within {self.timeout:g} s") from None
         return rpc
 
     def _dial_rpc(self, address: str) -> "Rpc":
@@ -151,7 +155,7 @@ class Servers:
         with self._lock:
             known = self._rpcs.get(address)
         if known is None:
-            known = Rpc(address, self.registry, self._credentials, self.timeout)
+            known = Rpc(address, self.registry, self._credentials, self.timeout, self.call_timeout)
             with self._lock:
                 known = self._rpcs.setdefault(address, known)
         return known
@@ -174,9 +178,15 @@ class Servers:
 
     # Names
 
+    def _at_home(self, memory: str) -> bool:
+        """Whether the client's home has a memory, as it says of late: another server may have the name of a program's."""
+        if memory in self.hosted and time.monotonic() - self._read >= _FRESH:
+            retried(self._read_info)
+        return memory in self.hosted
+
     def of(self, memory: str) -> Transport:
         """Returns the way to the server of a memory. Unavailable if only copies are known, NotFound if no server has it."""
-        if memory in self.hosted:
+        if self._at_home(memory):
             return self.home
         robot, _, own = memory.partition(":")
         if own and robot == self.robot:
@@ -191,6 +201,13 @@ class Servers:
         from .idf import nearest
 
         raise errors.NotFound(memory, f"no server has a memory of this name{nearest(memory, sorted(names))}")
+
+    def owner(self, memory: str) -> Optional[Transport]:
+        """Returns the way to the server of a memory, None if that is not known or not reached."""
+        try:
+            return self.of(memory)
+        except errors.Error:
+            return None
 
     def copies(self, memory: str) -> Iterator[Transport]:
         """Yields the ways to copies of a memory."""

@@ -13,7 +13,7 @@ from ._servers import Servers, retried
 from ._transport import Commit, Reply, Selector, Transport
 from ._wire import members
 from .idf import Registry, Type
-from .ids import ID, entity_of
+from .ids import ID, entity_of, time_of
 from .snapshots import Committed, CopyUsed, Missing, Result, Snapshot
 from .stream import CommitStream
 from .times import SpanLike, Time, TimeLike, now, parse_span, parse_time
@@ -62,8 +62,12 @@ class Memory:
     :mod:`engram.errors`.
     """
 
-    def __init__(self, address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0) -> None:
-        self._servers = Servers(address, credentials, timeout)
+    def __init__(self, address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0,
+                 call_timeout: Optional[float] = None) -> None:
+        for name, seconds in ("timeout", timeout), ("call_timeout", call_timeout):
+            if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
+                raise errors.Invalid(f"{name}={seconds!r}", "seconds, more than 0")
+        self._servers = Servers(address, credentials, timeout, call_timeout)
         self._segment_types: dict[tuple[str, ...], str] = {}
 
     def close(self) -> None:
@@ -165,10 +169,11 @@ class Memory:
     # Reading
 
     def latest(self, entity: str, *, at: Optional[TimeLike] = None) -> Snapshot:
-        """Returns an entity's newest snapshot, or the newest not after a time. NotFound if there is none."""
+        """Returns an entity's newest snapshot, or the newest not after a time, such as that of a snapshot's ID. NotFound if there is
+        none."""
         id = entity_of(entity)
         transport = self._servers.of(id.memory)
-        when = None if at is None else int(parse_time(at))
+        when = time_of(entity) if at is None else parse_time(at)
         return retried(lambda: transport.latest(id, when))
 
     def get(self, id: str) -> Snapshot:
@@ -219,7 +224,7 @@ class Memory:
                                      payload=payload, source=source).SerializeToString()
             ask = operator.methodcaller("query", encoded)
             memory = _query.memory_of(p)
-            answers = [retried(functools.partial(ask, t)) for t in self._servers.all()] if memory is None else [self._answer(memory, ask)]
+            answers = [self._owned(t, retried(functools.partial(ask, t))) for t in self._servers.all()] if memory is None else [self._answer(memory, ask)]
             replies += [r for r in answers if r is not None]
         return _merged(replies)
 
@@ -238,6 +243,15 @@ class Memory:
             if answer is not None:
                 answer.missing.append(Missing(ID.of(memory), "unreachable", 0, Time(0), Time(0)))
             return answer
+
+    def _owned(self, transport: Transport, reply: Optional[Reply]) -> Optional[Reply]:
+        """An answer about all memories, without those that have another server: one may hold a copy, or what it had before."""
+        if reply is not None:
+            names = {s.entity.memory for s in reply.snapshots}
+            others = {n for n in names if ":" not in n and self._servers.owner(n) not in (None, transport)}
+            if others:
+                reply.snapshots = [s for s in reply.snapshots if s.entity.memory not in others]
+        return reply
 
     def _patterns(self, pattern: Union[str, Iterable[str]]) -> list[str]:
         """The patterns, with those of other robots' memories written out."""

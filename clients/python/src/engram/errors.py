@@ -103,6 +103,10 @@ class Closed(Canceled):
         return type(self), (self.thing,)
 
 
+class Timeout(Canceled):
+    """The server did not answer within ``call_timeout``. What was asked may be done all the same."""
+
+
 class Unsupported(Error):
     """This server or client cannot do it."""
 

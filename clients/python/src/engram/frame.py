@@ -171,7 +171,7 @@ def times_of(at: At) -> Array:
         if at.dtype.kind == "M":
             times: Array = from_numpy(at, "at")
             return times
-        if at.dtype.kind == "i":
+        if at.dtype.kind == "i" or not at.size:  # numpy has an empty list as one of floats
             return at.astype(np.int64)
         if at.dtype.kind in "uO":
             return np.array([parse_time(t) for t in at], np.int64)

@@ -115,17 +115,21 @@ class Registry:
         self._types: dict[str, Type] = {}
         self._enums: dict[str, EnumType] = {}
         self._senders: dict[str, Any] = {}
+        self._sources: dict[str, bytes] = {}  # the descriptors that a type came with
 
     def sender(self, name: str) -> Any:
         """Returns a type as classes of ``engram gen`` want it, to cast its payloads."""
         known = self._senders.get(name)
         if known is None:
-            if self._fetch is None:
-                raise NotFound(name, "the descriptors of this type are not kept here")
             import importlib
 
-            known = self._senders[name] = importlib.import_module("engram.payload").Sender(name, self._fetch(name))
+            known = self._senders[name] = importlib.import_module("engram.payload").Sender(name, self.source(name))
         return known
+
+    def source(self, name: str) -> bytes:
+        """Returns a type's descriptors, as an encoded FileDescriptorSet with all that it imports."""
+        self.get(name)
+        return self._sources[name]
 
     def __contains__(self, name: str) -> bool:
         return name in self._types
@@ -160,6 +164,7 @@ class Registry:
                 elif m.kind == ENUM:
                     m.enum = self._enums.get(m.type_name)
         for name, t in types.items():
+            self._sources.setdefault(name, descriptors)
             self._types.setdefault(name, t)
 
     def names(self) -> list[str]:

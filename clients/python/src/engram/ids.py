@@ -114,6 +114,12 @@ class ID(str):
 
 
 @functools.lru_cache(4096)
+def time_of(text: str) -> Optional[Time]:
+    """Reads the time of a snapshot's or an instance's ID; None of what lies above."""
+    return ID(text).time
+
+
+@functools.lru_cache(4096)
 def entity_of(text: str) -> ID:
     """Reads an entity's ID. Of a snapshot's or an instance's it is the entity; Invalid otherwise."""
     id = text if type(text) is ID else ID(text)

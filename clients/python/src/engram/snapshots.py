@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence, overload
 
 from ._decode import decode
@@ -67,6 +68,32 @@ class Instance:
 
     def __repr__(self) -> str:
         return f"<{self.type}, {len(self.data)} bytes>"
+
+    def __reduce__(self) -> tuple[Any, ...]:  # for other processes
+        if self._snapshot is None:
+            return _instance, self._parts()
+        return operator.getitem, (self._snapshot, self._index)
+
+    def _parts(self) -> tuple[Any, ...]:
+        """What makes an equal one in another process, with the descriptors of its type."""
+        return self.type, bytes(self.data), self.sent, self.confidence, self._types.source(self.type)
+
+
+@functools.lru_cache(256)
+def _types(source: bytes) -> "Registry":
+    from .idf import Registry
+
+    types = Registry()
+    types.add(source)
+    return types
+
+
+def _instance(type: str, data: bytes, sent: Optional[int], confidence: float, source: bytes) -> Instance:
+    return Instance(type, data, sent, confidence, _types(source))
+
+
+def _snapshot(entity: ID, time: int, arrived: int, number: int, recalled: bool, instances: list[tuple[Any, ...]]) -> "Snapshot":
+    return Snapshot(entity, time, arrived, number, recalled, [_instance(*i) for i in instances])
 
 
 class Snapshot(Sequence[Instance]):
@@ -135,6 +162,9 @@ class Snapshot(Sequence[Instance]):
 
     def __repr__(self) -> str:
         return f"<Snapshot {self.id}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:  # for other processes
+        return _snapshot, (self.entity, self.time, self.arrived, self.number, self.recalled, [i._parts() for i in self.instances])
 
     def _repr_html_(self) -> str:
         from ._display import snapshot_html

@@ -33,10 +33,24 @@ class Record(dict[str, Any]):
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
 
+    def __reduce__(self) -> tuple[Any, ...]:  # for other processes
+        return type(self), ({k: _owned(v) for k, v in self.items()},)
+
     def _repr_html_(self) -> str:
         from ._display import tree_html
 
         return tree_html(self)
+
+
+def _owned(value: Any) -> Any:
+    """The value with the bytes that views look into."""
+    if isinstance(value, memoryview):
+        return bytes(value)
+    if type(value) is list:
+        return [_owned(v) for v in value]
+    if type(value) is dict:
+        return {k: _owned(v) for k, v in value.items()}
+    return value
 
 
 class Enum(str):
@@ -48,6 +62,9 @@ class Enum(str):
         self = super().__new__(cls, key)
         self.number = number
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:  # for other processes
+        return type(self), (str(self), self.number)
 
 
 class Vector3(Record):

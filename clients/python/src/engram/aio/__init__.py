@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Concatenate, Coroutine, Generator, Optional, ParamSpec, TypeVar
 
 from .. import client as _client
+from .. import hosting as _hosting
 from .. import poses as _poses
 from ..snapshots import Update
 from ..stream import CommitStream as _CommitStream
 from ..watch import Watch as _Watch
 
+F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -150,6 +154,63 @@ class CommitStream(_Asynchronous):
             self._threads.shutdown(wait=False)
 
 
+class HostedMemory(_Asynchronous):
+    """A memory that this program hosts, for ``async with``; see :class:`engram.HostedMemory`. Hooks are functions or coroutines;
+    functions are called in threads, coroutines run in the event loop."""
+
+    def __init__(self, hosted: _hosting.HostedMemory) -> None:
+        super().__init__(ThreadPoolExecutor(1, "engram host"))
+        self._sync = hosted
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+
+    @property
+    def name(self) -> str:
+        return str(self._sync.name)
+
+    def add_segment(self, id: str, type: Any = "", **options: Any) -> None:
+        """Adds a segment, before the memory is served, with the arguments of :meth:`engram.HostedMemory.add_segment`."""
+        self._sync.add_segment(id, type, **options)
+
+    def _on(self, register: Callable[[Any], Any], function: F) -> F:
+        def call(asked: Any) -> Any:
+            answer = function(asked)
+            if inspect.iscoroutine(answer):  # also of an object with an asynchronous __call__, or of a lambda
+                assert self._loop is not None
+                answer = asyncio.run_coroutine_threadsafe(answer, self._loop).result()
+            return answer
+
+        register(call)
+        return function
+
+    def on_commit(self, function: F) -> F:
+        """As :meth:`engram.HostedMemory.on_commit`."""
+        return self._on(self._sync.on_commit, function)
+
+    def on_query(self, function: F) -> F:
+        """As :meth:`engram.HostedMemory.on_query`."""
+        return self._on(self._sync.on_query, function)
+
+    def on_predict(self, function: F) -> F:
+        """As :meth:`engram.HostedMemory.on_predict`."""
+        return self._on(self._sync.on_predict, function)
+
+    async def __aenter__(self) -> "HostedMemory":
+        self._loop = asyncio.get_running_loop()
+        try:
+            await self._run(self._sync.__enter__)
+        except BaseException:  # it began too late for who was cancelled
+            threading.Thread(target=self._sync.close, daemon=True).start()
+            self._threads.shutdown(wait=False)
+            raise
+        return self
+
+    async def __aexit__(self, *failed: Any) -> None:
+        try:
+            await self._run(lambda: self._sync.__exit__(*failed))
+        finally:
+            self._threads.shutdown(wait=False)
+
+
 class Memory(_Asynchronous):
     """All memories that can be reached; see :class:`engram.Memory`. It belongs to one event loop."""
 
@@ -184,6 +245,10 @@ class Memory(_Asynchronous):
     def stream(self, *, window: int = 64, recorded: bool = False) -> CommitStream:
         """Begins a stream of commits, for ``async with``."""
         return CommitStream(self._sync.stream(window=window, recorded=recorded))
+
+    def host(self, name: str, **options: Any) -> HostedMemory:
+        """Makes a memory of one's own, with the arguments of :meth:`engram.Memory.host`."""
+        return HostedMemory(self._sync.host(name, **options))
 
     @property
     def poses(self) -> Poses:
@@ -228,6 +293,7 @@ class _Connecting:
             await self._memory.close()
 
 
-def connect(address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0) -> _Connecting:
+def connect(address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0,
+            call_timeout: Optional[float] = None) -> _Connecting:
     """Connects as :func:`engram.connect` does: ``await engram.aio.connect()``, or ``async with engram.aio.connect() as m``."""
-    return _Connecting(lambda: _client.Memory(address, credentials=credentials, timeout=timeout))
+    return _Connecting(lambda: _client.Memory(address, credentials=credentials, timeout=timeout, call_timeout=call_timeout))
