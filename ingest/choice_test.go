@@ -44,6 +44,8 @@ func TestTopicsTell(t *testing.T) {
 		{"std_msgs/msg/String", "/voice_command", words, said, kept},
 		{"std_msgs/msg/String", "/robot_description", kept, notWords, words},
 		{"std_msgs/msg/String", "/state_machine/status", kept, notWords, words},
+		{"std_msgs/msg/String", "/user/sentence", words, said, kept},
+		{"std_msgs/msg/String", "/gps/nmea_sentence", kept, notWords, words},
 		{"std_msgs/msg/String", "/heartbeat", kept, notWords, words},
 		{"std_msgs/msg/Int32", "/speech", kept, "", ""},
 		{"sensor_msgs/msg/Image", "/target_camera/image", "Vision/ImageRGB", "", ""},
