@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -44,7 +45,8 @@ func DescriptorSet(types ...*Type) ([]byte, error) {
 
 // completeSet adds the files to an encoded set that it imports and does not bring, and
 // that every [Registry] knows, and puts each file after its imports. Of files of one path that
-// say the same the first stays. A set that is so, is malformed, holds different files of one path, or is or would be larger than a set may be is returned as it is.
+// say the same the first stays. A set that is so, is malformed, holds different files of one path,
+// or is or would be larger than a set may be is returned as it is.
 func completeSet(set []byte) []byte {
 	if len(set) > MaxDescriptors {
 		return set
@@ -52,21 +54,33 @@ func completeSet(set []byte) []byte {
 	type part struct {
 		field   []byte
 		file    []byte
+		said    []byte // by the file, of the data; nil until it is compared with another
 		imports []string
 	}
 	var paths []string
-	parts := map[string]part{}
+	parts := map[string]*part{}
 	twice := false
+	bounded := sync.OnceValue(func() bool { return limitEncoded(set) == nil }) // in what the files take in memory
 	most := maxFiles + len(knownFiles())
 	whole := eachFile(set, func(path string, field, file []byte) {
 		if len(paths) > most {
 			return
 		}
 		if had, ok := parts[path]; ok {
-			twice = twice || !sameFile(set, had.file, file)
+			if twice || bytes.Equal(had.file, file) {
+				return
+			}
+			if twice = !bounded(); twice {
+				return
+			}
+			if had.said == nil {
+				had.said, _ = saidOfData(had.file)
+			}
+			said, ok := saidOfData(file)
+			twice = !ok || !bytes.Equal(had.said, said)
 			return
 		}
-		p := part{field: field, file: file}
+		p := &part{field: field, file: file}
 		for rest := file; ; {
 			content, after, found, err := nextRecord(rest, 3) // FileDescriptorProto.dependency
 			if err != nil || !found {
@@ -91,6 +105,7 @@ func completeSet(set []byte) []byte {
 		}
 		done[path] = true
 		if !brought {
+			p = &part{}
 			for i := range known.Imports().Len() {
 				p.imports = append(p.imports, known.Imports().Get(i).Path())
 			}
@@ -110,41 +125,29 @@ func completeSet(set []byte) []byte {
 	return out
 }
 
-// sameFile reports whether two encoded files of a set say the same of the data: in whatever order
-// their parts stand, and whatever they have for people and for generated code.
-func sameFile(set, a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
+// saidOfData returns what an encoded file says of the data, encoded, whatever order its parts stand
+// in and whatever it has for people and for generated code. It reports whether the file can be read.
+func saidOfData(file []byte) (said []byte, ok bool) {
+	f := &descriptorpb.FileDescriptorProto{}
+	if (proto.UnmarshalOptions{RecursionLimit: 100}).Unmarshal(file, f) != nil {
+		return nil, false
 	}
-	if limitEncoded(set) != nil { // which bounds what the files take in memory
-		return false
+	f.SourceCodeInfo, f.Service, f.PublicDependency, f.WeakDependency, f.OptionDependency = nil, nil, nil, nil, nil
+	if features := f.GetOptions().GetFeatures(); features != nil { // of an edition: they tell how members are encoded
+		f.Options = &descriptorpb.FileOptions{Features: features}
+	} else {
+		f.Options = nil
 	}
-	var plain [2][]byte
-	for i, raw := range [2][]byte{a, b} {
-		f := &descriptorpb.FileDescriptorProto{}
-		if (proto.UnmarshalOptions{RecursionLimit: 100}).Unmarshal(raw, f) != nil {
-			return false
-		}
-		f.SourceCodeInfo, f.Service, f.PublicDependency, f.WeakDependency, f.OptionDependency = nil, nil, nil, nil, nil
-		if features := f.GetOptions().GetFeatures(); features != nil { // of an edition: they tell how members are encoded
-			f.Options = &descriptorpb.FileOptions{Features: features}
-		} else {
-			f.Options = nil
-		}
-		if f.GetSyntax() == "proto2" {
-			f.Syntax = nil
-		}
-		f.ProtoReflect().SetUnknown(nil)
-		slices.Sort(f.Dependency)
-		sortMembers(f.Extension)
-		sortMessages(f.MessageType)
-		slices.SortFunc(f.EnumType, func(a, b *descriptorpb.EnumDescriptorProto) int { return strings.Compare(a.GetName(), b.GetName()) })
-		var err error
-		if plain[i], err = (proto.MarshalOptions{Deterministic: true}).Marshal(f); err != nil {
-			return false
-		}
+	if f.GetSyntax() == "proto2" {
+		f.Syntax = nil
 	}
-	return bytes.Equal(plain[0], plain[1])
+	f.ProtoReflect().SetUnknown(nil)
+	slices.Sort(f.Dependency)
+	sortMembers(f.Extension)
+	sortMessages(f.MessageType)
+	slices.SortFunc(f.EnumType, func(a, b *descriptorpb.EnumDescriptorProto) int { return strings.Compare(a.GetName(), b.GetName()) })
+	said, err := proto.MarshalOptions{Deterministic: true}.Marshal(f)
+	return said, err == nil
 }
 
 // sortMessages puts messages and all that is in them into an order of their own, and gives their

@@ -2,6 +2,7 @@ package idf
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -257,6 +258,29 @@ func TestParseTypeOfAFileTwice(t *testing.T) {
 		if !errors.Is(err, engram.Invalid) || !strings.Contains(err.Error(), `the file "a.proto" appears multiple times, with different content`) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// However often a file stands in a set, it is read once for each time.
+func TestParseTypeOfAFileOften(t *testing.T) {
+	file := &descriptorpb.FileDescriptorProto{Name: proto.String("a.proto"), MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Thing")}}}
+	files := []*descriptorpb.FileDescriptorProto{proto.CloneOf(file)}
+	files[0].SourceCodeInfo = &descriptorpb.SourceCodeInfo{}
+	for range 1000 {
+		files[0].SourceCodeInfo.Location = append(files[0].SourceCodeInfo.Location, &descriptorpb.SourceCodeInfo_Location{Span: []int32{1, 1, 1}})
+	}
+	for range 500 {
+		files = append(files, file)
+	}
+	set := fileSet(t, files...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := ParseType(engram.TypeDef{Name: "Thing", Descriptors: set}); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
+		t.Errorf("a set of %d bytes took %d", len(set), n)
 	}
 }
 

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,8 @@ func TestTopicsTell(t *testing.T) {
 		{"std_msgs/msg/String", "/voice_command", words, said, kept},
 		{"std_msgs/msg/String", "/robot_description", kept, notWords, words},
 		{"std_msgs/msg/String", "/state_machine/status", kept, notWords, words},
+		{"std_msgs/msg/String", "/user/sentence", words, said, kept},
+		{"std_msgs/msg/String", "/gps/nmea_sentence", kept, notWords, words},
 		{"std_msgs/msg/String", "/heartbeat", kept, notWords, words},
 		{"std_msgs/msg/Int32", "/speech", kept, "", ""},
 		{"sensor_msgs/msg/Image", "/target_camera/image", "Vision/ImageRGB", "", ""},
@@ -116,6 +119,9 @@ func TestTopicsSentElsewhere(t *testing.T) {
 			t.Errorf("to %q: %v", to, err)
 		}
 	}
+	if _, err := DefaultMapping().Send("", "Speech/Text"); engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("no topic: %v", err)
+	}
 	// Static transforms stay static where all transforms are sent to where they go anyway.
 	m, err := DefaultMapping().Send("*tf*", "RobotState/Localization")
 	if err != nil {
@@ -130,5 +136,46 @@ func TestTopicsSentElsewhere(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// A topic that is sent elsewhere leaves all others where they were, however many are sent.
+func TestTopicsSentLeaveOthers(t *testing.T) {
+	m, err := ParseMapping("m", []byte("default: true\nrules: [{topic: /tf_static, skip: true}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := func(m *Mapping) (list []string) {
+		for _, tt := range [][2]string{{"tf2_msgs/msg/TFMessage", "/tf_static"}, {"tf2_msgs/msg/TFMessage", "/tf"}, {"std_msgs/msg/String", "/status"}, {"sensor_msgs/msg/JointState", "/joint_commands"}} {
+			for i := range m.Rules {
+				if r := &m.Rules[i]; r.fits(tt[0], tt[1]) {
+					list = append(list, fmt.Sprint(r.To, r.Skip, r.Note, m.otherwise(r, tt[0])))
+					break
+				}
+			}
+		}
+		return list
+	}
+	want, rules := places(m), len(m.Rules)
+	const topics = 50
+	for i := range topics {
+		for _, to := range []string{"RobotState/Localization", "Speech/Text", "GeneralPurpose/{type}"} {
+			if m, err = m.Send(fmt.Sprintf("/other%d", i), to); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := places(m); !slices.Equal(got, want) {
+		t.Errorf("%q, without the others %q", got, want)
+	}
+	if len(m.Rules) > rules*topics {
+		t.Errorf("of %d rules became %d", rules, len(m.Rules))
+	}
+	// A rule for topics of any type is no hint for one.
+	if m, err = ParseMapping("m", []byte("default: true\nrules: [{topic: /mic, to: Speech/Text}]")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := places(m)[3], places(DefaultMapping())[3]; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

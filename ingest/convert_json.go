@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -92,7 +93,7 @@ func decodeJSON(data []byte) (v any, err error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, err
 	}
-	if d.More() {
+	if _, err := d.Token(); err != io.EOF { // More takes a bracket for the end
 		return nil, errors.New("it goes on after the value")
 	}
 	return v, nil

@@ -367,6 +367,8 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 		r.write("/idl", "my_msgs/msg/Odd", "cdr", "ros2idl", []byte("module my_msgs {}"), cdr(uint32(1)))
 	}
 	r.write("/lines", "", "json", "", nil, []byte("{\"a\":1}\n{\"a\":2}\n"))
+	const packed = "\x28\xb5\x2f\xfd and damaged"
+	r.write("/packed", "std_msgs/msg/Header", "cdr", "ros2msg", []byte("uint32 seq"), []byte(packed))
 	path := r.file()
 	s := newServer(t)
 	rep := mustImport(t, s, path, Options{})
@@ -382,6 +384,7 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 		{"sensor_msgs/msg/JointState_bytes", "/joint_states", []string{"\x00\x03"}},
 		{"google.protobuf.StringValue_bytes", "/proto", []string{"\x0a\x05x"}},
 		{"foxglove.CompressedImage_bytes", "/image", []string{`{"data": 7}`}},
+		{"std_msgs/msg/Header_bytes", "/packed", []string{packed}},
 		{"json", "/lines", []string{"{\"a\":1}\n{\"a\":2}\n"}},
 	} {
 		snaps := snapshots(t, s, "GeneralPurpose", tt.segment, "test", tt.topic)
@@ -397,6 +400,9 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 	}
 	if idl := snapshots(t, s, "GeneralPurpose", "my_msgs/msg/Odd", "test", "/idl"); len(idl) != 2 || value(t, idl[0])["schema"] == nil || value(t, idl[1])["schema"] != nil {
 		t.Errorf("the definition is not with the first of %d messages alone", len(idl))
+	}
+	if tr := topic(t, rep, "/packed"); len(tr.Noted) != 1 || !strings.Contains(tr.Noted[0].Text, "compressed by zstd, it cannot be decompressed") {
+		t.Errorf("%+v", tr)
 	}
 	if again := mustImport(t, s, path, Options{}); again.Stored != rep.Stored || again.Superseded != rep.Stored {
 		t.Errorf("imported again: %+v", again)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -207,15 +208,15 @@ func (im *importer) message(ctx context.Context, m *recording.Message) error {
 	}
 	ch := im.router.channel(m.Channel)
 	ch.report.Messages++
-	rt, outs, err := im.outputs(ch, m.Data)
-	if err != nil && ch.keepsBytes() {
+	rt, outs, err := im.outputs(ch, m)
+	if err != nil && !endsImport(err) && ch.keepsBytes() {
 		why := err
 		if rt, outs, err = im.router.unread(ch, m.Data); err == nil {
 			im.out.note(ch.report, engram.Errorf(engram.CodeOf(why), "", "kept as bytes: %w", why))
 		}
 	}
 	if err != nil {
-		if code := engram.CodeOf(err); code == engram.Unavailable || code == engram.Canceled {
+		if endsImport(err) {
 			return err
 		}
 		im.out.refuse(ch.report, err)
@@ -246,13 +247,25 @@ func (im *importer) message(ctx context.Context, m *recording.Message) error {
 	return nil
 }
 
+// endsImport reports whether an error is of the memory or the caller, and not of the message.
+func endsImport(err error) bool {
+	code := engram.CodeOf(err)
+	return code == engram.Unavailable || code == engram.Canceled
+}
+
 // outputs returns what is made of a message; without a route it is left out.
-func (im *importer) outputs(ch *channel, data []byte) (*route, []output, error) {
-	rt, err := im.router.route(ch, data)
+func (im *importer) outputs(ch *channel, m *recording.Message) (*route, []output, error) {
+	rt, err := im.router.route(ch, m.Data)
+	if err != nil && !endsImport(err) {
+		err = cmp.Or(m.Damage, err)
+	}
 	if err != nil || rt == nil || rt.rule.Skip {
 		return nil, nil, err
 	}
-	outs, err := rt.convert.convert(data)
+	if m.Damage != nil && ch.source != nil { // else they are kept as they are anyway
+		return nil, nil, m.Damage
+	}
+	outs, err := rt.convert.convert(m.Data)
 	return rt, outs, err
 }
 

@@ -56,6 +56,8 @@ type Rule struct {
 	// Note says by what the rule chooses where that could be otherwise; it is told with each topic
 	// that the rule takes, as [TopicReport.Chosen].
 	Note string `yaml:"note"`
+
+	sent string // the glob of [Mapping.Send], which topics must fit besides; "" is none
 }
 
 // Target is where a field goes.
@@ -140,17 +142,21 @@ var conversions = map[string]func([]byte) []byte{"image_format": imageFormat}
 // else: as the rules of m send messages of the same types there whose topics are named otherwise, or
 // by the names of their members. With {type} messages keep their type. The error is Invalid.
 func (m *Mapping) Send(topic, to string) (*Mapping, error) {
+	if topic == "" {
+		return nil, engram.Errorf(engram.Invalid, "", "no topic is given")
+	}
 	out := &Mapping{Default: m.Default}
 	for _, r := range m.Rules {
-		if r.To != to || r.keepsType() {
+		if r.To != to || r.keepsType() || r.sent != "" {
 			continue
 		}
-		if len(r.Topic) == 0 || r.Note != "" { // else the topics are part of how messages are sent there
-			r.Topic, r.Note = Texts{topic}, ""
+		if r.Note != "" { // else the topics are part of how messages are sent there
+			r.Topic, r.Note = nil, ""
 		}
+		r.sent = topic
 		out.Rules = append(out.Rules, r)
 	}
-	rest := Rule{Topic: Texts{topic}, To: to}
+	rest := Rule{To: to, sent: topic}
 	if err := rest.check(); err != nil {
 		return nil, err
 	}
@@ -159,10 +165,11 @@ func (m *Mapping) Send(topic, to string) (*Mapping, error) {
 }
 
 // otherwise returns where messages go of the same type that the rule does not take because of their topic's
-// name, or that it takes for that reason; "" if they go nowhere else.
+// name, or that it takes for that reason; "" if they go nowhere else. A rule for topics of any type says nothing of it.
 func (m *Mapping) otherwise(rule *Rule, typ string) string {
 	for i := range m.Rules {
-		if r := &m.Rules[i]; r.To != rule.To && !r.Skip && r.fitsType(typ) {
+		r := &m.Rules[i]
+		if r.To != rule.To && !r.Skip && r.sent == "" && (len(r.Type) > 0 || len(r.Topic) == 0) && r.fitsType(typ) {
 			return r.To
 		}
 	}
@@ -215,8 +222,12 @@ func (r *Rule) entity() string {
 
 // fits reports whether the rule is for messages of that type and topic.
 func (r *Rule) fits(typ, topic string) bool {
-	// A topic without a slash before it is the same one.
-	return r.fitsType(typ) && (len(r.Topic) == 0 || anyGlob(r.Topic, topic) || anyGlob(r.Topic, "/"+topic))
+	return r.fitsType(typ) && (len(r.Topic) == 0 || fitsTopic(r.Topic, topic)) && (r.sent == "" || fitsTopic(Texts{r.sent}, topic))
+}
+
+// fitsTopic reports whether one of the globs is for the topic. One without a slash before it is the same.
+func fitsTopic(globs Texts, topic string) bool {
+	return anyGlob(globs, topic) || anyGlob(globs, "/"+topic)
 }
 
 func (r *Rule) fitsType(typ string) bool {

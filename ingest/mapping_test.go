@@ -215,6 +215,30 @@ func TestPipelineBreaks(t *testing.T) {
 	testkit.Receive(t, done)
 }
 
+// away is a memory that is away when the first core segment is added.
+type away struct {
+	Destination
+	asked int
+}
+
+func (a *away) AddCoreSegment(ctx context.Context, seg engram.CoreSegment) error {
+	if a.asked++; a.asked == 1 {
+		return engram.Errorf(engram.Unavailable, "", "the server went away")
+	}
+	return a.Destination.AddCoreSegment(ctx, seg)
+}
+
+// A message is not kept as bytes because the memory was away: the import ends.
+func TestMemoryAwayIsNoReasonForBytes(t *testing.T) {
+	r := newRecorder(t)
+	r.write("/n", "std_msgs/msg/UInt32", "cdr", "ros2msg", []byte("uint32 data"), cdr(uint32(1)))
+	a := &away{Destination: newServer(t)}
+	rep, err := Import(t.Context(), a, r.file(), Options{})
+	if !errors.Is(err, engram.Unavailable) || a.asked != 1 || rep == nil || rep.Stored > 0 {
+		t.Errorf("%v, asked %d times, %+v", err, a.asked, rep)
+	}
+}
+
 func TestSourceName(t *testing.T) {
 	for path, want := range map[string]string{
 		"a/run.mcap": "run", "a/run": "run", "a/run/metadata.yaml": "run", "run.tar.bag": "run.tar", "a/.bag": ".bag", "a/split/": "split",

@@ -221,6 +221,7 @@ func TestJSONWords(t *testing.T) {
 		`{"a": nul}`: "", `{"a": information}`: "", `"Inf: \"nan"`: `Inf: "nan`,
 		`NaN`: "NaN", `[1e400, 18446744073709551617, 0.1]`: "[+Inf 18446744073709551617 0.1]",
 		`{"a": NaNa}`: "", `{"a": Infinit}`: "", `{"a": --Infinity}`: "", `{"a": NaN`: "", `NaN NaN`: "",
+		`{"a": 1}} and more`: "", `[1]]`: "", `[NaN]}`: "", "[1] \n": "[1]",
 	} {
 		outs, err := (&jsonConverter{}).convert([]byte(text))
 		if err != nil {

@@ -251,7 +251,7 @@ func (im *importer) findRestarts(ctx context.Context) error {
 			}
 		}
 		ch := scan.router.channel(m.Channel)
-		rt, outs, err := scan.outputs(ch, m.Data)
+		rt, outs, err := scan.outputs(ch, &m)
 		if err != nil {
 			if ctx.Err() != nil || engram.CodeOf(err) == engram.Unavailable {
 				return err

@@ -35,8 +35,8 @@ a string is speech on /speech, /say and the like. WHY says so, and with what --t
 otherwise.
 
 What 'engram export' wrote, and an episode of a long-term memory, becomes the same
-memory again: the same IDs, times, confidences and types. With --source or --mapping
-it is imported as any other recording.
+memory again: the same IDs, times, confidences and types. With --source, --mapping or
+--to it is imported as any other recording.
 
 A recording is an MCAP file, a ROS 1 bag, a rosbag2 database, or the folder of a
 split rosbag2; the files in a folder without a metadata.yaml are recordings of their

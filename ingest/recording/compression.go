@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -20,15 +20,19 @@ import (
 var compressions = []struct{ name, magic string }{
 	{"zstd", "\x28\xb5\x2f\xfd"},
 	{"lz4", "\x04\x22\x4d\x18"},
-	{"bz2", "BZh"},
+	{"bz2", bzip2Block},
 	{"gzip", "\x1f\x8b\x08"},
 }
+
+// bzip2Block is how bzip2 begins, whose fourth byte is the size of its blocks, a digit.
+const bzip2Block = "BZh?1AY&SY"
 
 // compressionOf returns the name of the compression that data begin with; "" if it is none of
 // those that are read.
 func compressionOf(data []byte) string {
 	for _, c := range compressions {
-		if len(data) >= len(c.magic) && string(data[:len(c.magic)]) == c.magic {
+		if n := len(c.magic); len(data) > n && (string(data[:n]) == c.magic ||
+			c.magic == bzip2Block && string(data[:3]) == c.magic[:3] && string(data[4:n]) == c.magic[4:]) {
 			return c.name
 		}
 	}
@@ -98,36 +102,35 @@ func decompressed(name string, src io.Reader) (plain io.Reader, done func(), err
 	return src, done, nil
 }
 
-// maxMessage is the largest message read, decompressed.
-const maxMessage = maxChunk
+// maxMessage is the largest message that is decompressed, in bytes.
+const maxMessage = 256 << 20
 
 // singly reads messages that may have been compressed one by one, as rosbag2's compression
 // mode "message" leaves them in databases and in MCAP files. The content tells, since
-// metadata are missing from some recordings, and wrong in others.
+// metadata are missing from some recordings, and wrong in others. A message that cannot be
+// decompressed comes as it is, with its Damage.
 type singly struct {
 	Reader
-	path  string
+	most  int // bytes of a message
 	plain bytes.Buffer
-	loss  []Loss
 }
 
 // Next implements Reader.
 func (s *singly) Next() (Message, error) {
-	for {
-		m, err := s.Reader.Next()
-		if err != nil {
-			return m, err
-		}
-		name := compressionOf(m.Data)
-		if name == "" || !startsOtherwise(m.Channel.Encoding) && !saidSo(s.Reader) {
-			return m, nil
-		}
-		if err = s.decompress(name, m.Data); err == nil {
-			m.Data = s.plain.Bytes()
-			return m, nil
-		}
-		s.lose(&m, "a compressed message is damaged: "+err.Error())
+	m, err := s.Reader.Next()
+	if err != nil {
+		return m, err
 	}
+	name := compressionOf(m.Data)
+	if name == "" || !startsOtherwise(m.Channel.Encoding) && !saidSo(s.Reader) {
+		return m, nil
+	}
+	if err := s.decompress(name, m.Data); err != nil {
+		m.Damage = engram.Errorf(engram.Corrupt, "", "compressed by %s, it cannot be decompressed: %w", name, err)
+	} else {
+		m.Data = s.plain.Bytes()
+	}
+	return m, nil
 }
 
 func (s *singly) decompress(name string, data []byte) error {
@@ -137,31 +140,15 @@ func (s *singly) decompress(name string, data []byte) error {
 	}
 	defer done()
 	s.plain.Reset()
-	if _, err := io.Copy(&s.plain, io.LimitReader(plain, maxMessage+1)); err != nil {
+	if _, err := io.Copy(&s.plain, io.LimitReader(plain, int64(s.most)+1)); err != nil {
 		return err
 	}
-	if s.plain.Len() > maxMessage {
-		return engram.Errorf(engram.Exhausted, "", "it has more than %d bytes", maxMessage)
+	if s.plain.Len() > s.most {
+		s.plain = bytes.Buffer{}
+		return fmt.Errorf("it has more than %d bytes", s.most)
 	}
 	return nil
 }
-
-func (s *singly) lose(m *Message, reason string) {
-	for i := range s.loss {
-		l := &s.loss[i]
-		if l.Reason == reason && l.Topics[0] == m.Channel.Topic {
-			l.Messages++
-			l.Bytes += int64(len(m.Data))
-			l.Span.Start, l.Span.End = min(l.Span.Start, m.LogTime), max(l.Span.End, m.LogTime.Add(1))
-			return
-		}
-	}
-	s.loss = append(s.loss, Loss{File: s.path, Bytes: int64(len(m.Data)), Messages: 1, Topics: []string{m.Channel.Topic},
-		HasSpan: true, Span: engram.Interval{Start: m.LogTime, End: m.LogTime.Add(1)}, Reason: reason})
-}
-
-// Loss implements Reader.
-func (s *singly) Loss() []Loss { return slices.Concat(s.Reader.Loss(), s.loss) }
 
 // startsOtherwise reports whether no message of an encoding begins as a compression does: CDR
 // begins with a zero, and JSON with text.

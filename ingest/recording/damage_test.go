@@ -263,6 +263,10 @@ func FuzzOpen(f *testing.F) {
 	f.Add(smallBag())
 	f.Add([]byte("#ROSBAG V2.0\n"))
 	f.Add(smallDB(f, false))
+	for _, frame := range frames {
+		f.Add(frame(f, smallMCAP(f, mcap.CompressionNone)))
+		f.Add(file(f, &mcap.WriterOptions{}, "cdr", func(b []byte) []byte { return frame(f, b) }))
+	}
 	path := filepath.Join(f.TempDir(), "fuzzed")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) < 1<<20 {

@@ -153,6 +153,10 @@ func recordingsIn(path string) ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
+	// What was compressed or decompressed and left beside the result is one recording, not two.
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		return Unpacked(n) != n && slices.Contains(names, Unpacked(n))
+	})
 	slices.SortFunc(names, compareNatural)
 	for i, n := range names {
 		names[i] = filepath.Join(path, n)

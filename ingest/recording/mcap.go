@@ -162,10 +162,6 @@ func (m *mcapFile) take(op mcap.OpCode, off, n int64) {
 			m.reader.loss = append(m.reader.loss, Loss{File: m.path, Offset: off, Bytes: n, Reason: "a chunk's head is damaged"})
 			return
 		}
-		// Times of zero are those of messages, or of none: the index says how many there are.
-		if next, length, ok := m.record(end); ok && next == mcap.OpMessageIndex && length > 6 {
-			c.timed = c.timed || c.start == 0
-		}
 		m.reader.chunks = append(m.reader.chunks, c)
 	case mcap.OpDataEnd:
 		m.inSummary = true
@@ -254,10 +250,11 @@ func (m *mcapFile) chunk(off int64) (c *chunk, end int64) {
 	}
 	start, okStart := toTime(binary.LittleEndian.Uint64(b))
 	last, okEnd := toTime(binary.LittleEndian.Uint64(b[8:]))
-	if !okStart || !okEnd || last < start { // they are none of what the chunk holds
+	timed := okStart && okEnd && start <= last
+	if !timed { // they are none of what the chunk holds
 		start, last = 0, 0
 	}
-	c = &chunk{start: start, end: last, timed: last != 0, rawSize: binary.LittleEndian.Uint64(b[16:]), crc: binary.LittleEndian.Uint32(b[24:])}
+	c = &chunk{start: start, end: last, timed: timed, rawSize: binary.LittleEndian.Uint64(b[16:]), crc: binary.LittleEndian.Uint32(b[24:])}
 	nameLen := int(binary.LittleEndian.Uint32(b[28:]))
 	if nameLen > maxCompressionName {
 		return nil, 0
@@ -275,6 +272,10 @@ func (m *mcapFile) chunk(off int64) (c *chunk, end int64) {
 	}
 	c.size = int64(size)
 	c.index = c.offset + c.size
+	if timed && last == 0 { // are the times of messages, or of none: an index says how many there are
+		next, length, ok := m.record(c.index)
+		c.timed = ok && next == mcap.OpMessageIndex && length > 6
+	}
 	return c, c.index
 }
 

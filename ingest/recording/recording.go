@@ -33,6 +33,8 @@ type Message struct {
 	PublishTime engram.Time
 	Sequence    uint32 // as MCAP has it
 	Data        []byte // valid until the next call of Next
+	// Damage says why Data are still compressed; nil if they are not.
+	Damage error
 }
 
 // Reader reads a recording. Its methods are for one goroutine at a time.
@@ -72,7 +74,7 @@ func Open(path string) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &singly{Reader: r, path: path}, nil
+	return &singly{Reader: r, most: maxMessage}, nil
 }
 
 // headLen is how much of a file is enough to know its format.
