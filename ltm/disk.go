@@ -2,6 +2,7 @@ package ltm
 
 import (
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -87,6 +88,10 @@ type cursor struct {
 
 	loaded []*engram.Snapshot // with payloads
 	first  int                // the index of loaded[0]
+
+	rows     [][]float64 // instead of loaded, where numbers are read
+	firstRow int
+	rowsOnce int // how many are loaded at once
 }
 
 func (c *cursor) time() engram.Time { return c.index.Time(c.pos) }
@@ -135,4 +140,28 @@ func (c *cursor) load(v *view, pos int) *engram.Snapshot {
 	}
 	c.loaded, c.first = loaded, lo
 	return loaded[pos-lo]
+}
+
+// row returns the numbers of a version, nil if it cannot be read, for who goes on in order up to a time.
+func (c *cursor) row(v *view, pos int, last engram.Time, of *idf.NumberRows) []float64 {
+	if i := pos - c.firstRow; i >= 0 && i < len(c.rows) {
+		return c.rows[i]
+	}
+	most := max(1, aheadBytes/(8*of.Len()+24))
+	if c.rowsOnce = min(2*c.rowsOnce, most); c.rowsOnce == 0 {
+		c.rowsOnce = most
+	}
+	hi := pos + max(1, min(c.rowsOnce, c.index.Search(last+1)-pos))
+	rows, err := c.run.timeline.Numbers(v.ctx, c.block, pos, hi, of)
+	if err != nil && hi-pos > 1 { // perhaps another one of them is damaged
+		c.rowsOnce = 1
+		rows, err = c.run.timeline.Numbers(v.ctx, c.block, pos, pos+1, of)
+	}
+	if err != nil {
+		t := c.index.Time(pos)
+		v.fail(c.run.handle, err, engram.Interval{Start: t, End: t + 1}, 1)
+		return nil
+	}
+	c.rows, c.firstRow = rows, pos
+	return rows[0]
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/query"
@@ -66,6 +67,10 @@ func (f *fakeTimeline) Members(string, codec.Members) episode.Timeline { return 
 func (f *fakeTimeline) Load(_ context.Context, i, first, last int) ([]*engram.Snapshot, error) {
 	f.loaded += last - first
 	return f.blocks[i][first:last], nil
+}
+
+func (f *fakeTimeline) Numbers(_ context.Context, i, first, last int, rows *idf.NumberRows) ([][]float64, error) {
+	return codec.RowsOf(f.blocks[i][first:last], rows)
 }
 
 // fakePart returns a part whose run is the timeline.

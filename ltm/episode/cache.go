@@ -28,7 +28,7 @@ type cacheKey struct {
 	kind   cacheKind
 	offset int64
 	at     int64
-	// members are those that payloads have, as far as they were read; "" for all.
+	// members are those that payloads have, as far as they were read, "" for all; or which numbers were read.
 	members string
 }
 
@@ -39,6 +39,7 @@ const (
 	cacheIndex                    // *blockIndex
 	cacheTable                    // *blockTable
 	cacheDecoded                  // []*engram.Snapshot: what a message completes
+	cacheNumbers                  // [][]float64: numbers of what a message completes
 )
 
 type cached struct {
