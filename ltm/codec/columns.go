@@ -318,7 +318,8 @@ func openColumns(m *Message) (*ltmv1.Columns, []int64, error) {
 }
 
 type columnsDecoder struct {
-	plain plainDecoder // of snapshots in plain form
+	plain  plainDecoder // of snapshots in plain form
+	leaves leaves
 }
 
 func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {
@@ -345,7 +346,7 @@ func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bo
 	}
 	t, err := parseTree(body.Structure, body.Data, times, func(which []int64, root int) idf.Kept {
 		return members.ofPayload(m.Snapshots, slices.Index(which, int64(root)+1))
-	})
+	}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -107,20 +107,24 @@ func (w *treeWriter) value(n *node, times []int64) {
 	}
 }
 
-// parseTree is the inverse of append. Of root i it reads what keep(i) keeps; without keep, all columns but those of
-// presence and of counts are left unread, see [node.load]. Errors are Corrupt.
-func parseTree(structure, data []byte, times []int64, keep func(which []int64, root int) idf.Kept) (*tree, error) {
+// parseTree is the inverse of append. Of root i it reads what keep(i) keeps. With spare leaves all columns but those of
+// presence and of counts are left unread, see [node.load]; then there is no keep, and a tree before with these leaves is
+// lost. Errors are Corrupt.
+func parseTree(structure, data []byte, times []int64, keep func(which []int64, root int) idf.Kept, spare *leaves) (*tree, error) {
 	plain, err := vector.Decompress(structure, maxColumnsPlain)
 	if err != nil {
 		return nil, err
 	}
-	r := treeReader{structure: plain, leaves: keep == nil}
+	r := treeReader{structure: plain, leaves: spare}
 	length := r.uvarint()
 	if length > uint64(len(r.structure)) {
 		return nil, r.fail("its structure is cut")
 	}
 	r.vectors = vector.Reader{Head: r.structure[length:], Data: data}
 	r.structure = r.structure[:length]
+	if spare != nil {
+		spare.nodes, spare.n = spare.nodes[:min(len(spare.nodes), maxTreeNodes/4)], 0
+	}
 	t := &tree{}
 	roots := r.uvarint()
 	t.which = r.ints(len(times), nil)
@@ -136,8 +140,8 @@ func parseTree(structure, data []byte, times []int64, keep func(which []int64, r
 	}
 	t.kept = r.texts(counts[0])
 	for i := range int(roots) {
-		n, kept := &node{kind: kindMessage}, idf.KeptWhole()
-		if keep != nil {
+		n, kept := r.node(kindMessage), idf.KeptWhole()
+		if spare == nil {
 			kept = keep(t.which, i)
 		}
 		r.body(n, counts[i+1], t.timesOf(i, times), 1, kept)
@@ -155,11 +159,16 @@ type treeReader struct {
 	vectors   vector.Reader
 	nodes     int
 	values    int
-	bytes     int  // of texts
-	leaves    bool // columns unread
-	spare     []node
-	unread    []unread
+	bytes     int     // of texts
+	leaves    *leaves // where columns are left unread; nil where they are read
 	err       error
+}
+
+// leaves has the nodes of a tree whose columns are left unread. The next such tree takes them over: with many small messages
+// most of the time would go into making them.
+type leaves struct {
+	nodes []*node
+	n     int // of these in use
 }
 
 // unread is a column that was passed over: where it begins.
@@ -169,35 +178,35 @@ type unread struct {
 	times []int64
 }
 
-// node returns a new node; they are made in blocks.
+// node returns an empty node.
 func (r *treeReader) node(k kind) *node {
-	if len(r.spare) == 0 {
-		r.spare = make([]node, 64)
+	l := r.leaves
+	if l == nil {
+		return &node{kind: k}
 	}
-	n := &r.spare[0]
-	r.spare = r.spare[1:]
-	n.kind = k
+	if l.n == len(l.nodes) {
+		l.nodes = append(l.nodes, &node{})
+	}
+	n := l.nodes[l.n]
+	l.n++
+	*n = node{kind: k, fields: n.fields[:0], elems: n.elems[:0]}
 	return n
 }
 
 // leave passes over a column of n values, to be read by [node.load].
 func (r *treeReader) leave(f *node, n int, times []int64) {
-	if len(r.unread) == 0 {
-		r.unread = make([]unread, 64)
-	}
-	f.unread, r.unread = &r.unread[0], r.unread[1:]
-	*f.unread = unread{r.vectors, n, times}
+	f.unread = unread{r.vectors, n, times}
 	r.pass(f.kind, n)
 }
 
-// load reads a column that was left unread. The error is Corrupt.
+// load reads a column that was left unread, unless it was loaded. The error is Corrupt.
 func (n *node) load() error {
-	if n.unread == nil {
+	if n.unread.n == 0 {
 		return nil
 	}
 	r := treeReader{vectors: n.unread.at}
 	r.column(n, n.unread.n, n.unread.times)
-	n.unread = nil
+	n.unread.n = 0
 	return r.err
 }
 
@@ -389,7 +398,7 @@ func (r *treeReader) value(f *node, n int, times []int64, depth int, keep idf.Ke
 		r.body(f, n, times, depth+1, keep)
 	case f.skip:
 		r.pass(f.kind, n)
-	case r.leaves:
+	case r.leaves != nil:
 		r.leave(f, n, times)
 	default:
 		r.column(f, n, times)

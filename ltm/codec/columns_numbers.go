@@ -19,7 +19,7 @@ func (d *columnsDecoder) DecodeNumbers(ctx context.Context, m Message, rows *idf
 		return nil, err
 	}
 	if body != nil {
-		t, err := parseTree(body.Structure, body.Data, times, nil)
+		t, err := parseTree(body.Structure, body.Data, times, nil, &d.leaves)
 		if err != nil {
 			return nil, err
 		}
@@ -224,6 +224,9 @@ func (n *node) constant() [][]byte {
 	for i, e := range n.elems {
 		at := e.unread.at
 		var ok bool
+		if e.unread.n == 0 {
+			return nil
+		}
 		if ones[i], ok = at.OneText(); !ok {
 			return nil
 		}

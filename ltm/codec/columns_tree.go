@@ -64,7 +64,7 @@ type node struct {
 	plan *plan // while shredding
 
 	skip   bool     // its values were not read
-	unread *unread  // its values can be read; nil if they are
+	unread unread   // its values, as long as they are not read
 	ones   [][]byte // of a list of texts, once it was asked for: what each element is in all lists; nil if that differs
 	asked  bool     // for ones
 }

@@ -39,6 +39,7 @@ const (
 	cacheIndex                    // *blockIndex
 	cacheTable                    // *blockTable
 	cacheDecoded                  // []*engram.Snapshot: what a message completes
+	cachePlaces                   // []codedMessage: the messages of a run, without their bytes
 	cacheNumbers                  // [][]float64: numbers of what a message completes
 )
 
@@ -104,6 +105,18 @@ func (c *Cache) put(k cacheKey, value any, bytes int64) {
 	c.mu.bytes += bytes
 	for c.mu.bytes > c.max {
 		c.dropLocked(c.mu.order.Back())
+	}
+}
+
+// spend says that a value will hardly be asked for again: it goes first.
+func (c *Cache) spend(k cacheKey) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.mu.entries[k]; ok {
+		c.mu.order.MoveToBack(e)
 	}
 }
 

@@ -20,6 +20,9 @@ type codedMessage struct {
 	first, last   int // the run's versions that it completes
 }
 
+// placeBytes is about what a message takes without its bytes.
+const placeBytes = 160
+
 // messagePlace is where a message's record lies: its chunk, and its offset there.
 type messagePlace struct{ chunk, at int64 }
 
@@ -54,16 +57,26 @@ func (t *timeline) coded(ctx context.Context, r *placedRun) ([]codedMessage, err
 // loadCoded loads the versions first to last of run k of block i.
 func loadCoded[T any](ctx context.Context, t *timeline, i int, x *blockIndex, k, first, last int, out []T, as form[T]) (err error) {
 	r := x.runs[k]
-	messages, err := t.coded(ctx, r)
-	if err != nil {
-		return err
+	// What the cache has of them is found without the messages themselves.
+	key := cacheKey{source: t.source, kind: cachePlaces, offset: r.at, at: int64(r.offset)}
+	held, bare := t.cache.get(key)
+	messages, _ := held.([]codedMessage)
+	if !bare {
+		if messages, err = t.coded(ctx, r); err != nil {
+			return err
+		}
+		places := slices.Clone(messages)
+		for i := range places {
+			places[i].Bytes = nil
+		}
+		t.cache.put(key, places, int64(len(places)*placeBytes))
 	}
-	as.meet(r.columns, first, last)
+	defer as.loaded(r, first, last)
 	def := t.channel(r.channel)
 	if def == nil {
 		return engram.Errorf(engram.Corrupt, t.path, "the channel %d of %s is not defined", r.channel, t.entity)
 	}
-	key := decoderKey{t.number, def.config.Codec, string(def.config.Params)}
+	decoder := decoderKey{t.number, def.config.Codec, string(def.config.Params)}
 	var d *pooledDecoder
 	defer func() {
 		if d != nil {
@@ -81,12 +94,18 @@ func loadCoded[T any](ctx context.Context, t *timeline, i int, x *blockIndex, k,
 			copy(out[a-first:b-first], got[a-m.first:b-m.first])
 			continue
 		}
+		if bare {
+			if messages, err = t.coded(ctx, r); err != nil {
+				return err
+			}
+			m, bare = &messages[j], false
+		}
 		if d == nil || !m.Key && (j == 0 || d.last != messages[j-1].place) {
 			if d != nil {
 				t.decoders.put(d, true)
 				d = nil
 			}
-			if d, err = t.decoderAt(ctx, key, def, i, x, k, messages, j); err != nil {
+			if d, err = t.decoderAt(ctx, decoder, def, i, x, k, messages, j); err != nil {
 				return err
 			}
 		}

@@ -10,12 +10,14 @@ import (
 
 // form is what versions are loaded as.
 type form[T any] interface {
+	// begin is told which block is being loaded.
+	begin(block int)
 	// of puts whole snapshots into out.
 	of(list []*engram.Snapshot, out []T) error
 	// held returns what the cache has of a message, whose whole snapshots have a key.
 	held(whole cacheKey) ([]T, bool)
-	// meet is told which of a run's versions are loaded from messages.
-	meet(c *columns, first, last int)
+	// loaded is told which of a run's versions were loaded from messages.
+	loaded(r *placedRun, first, last int)
 	// decode decodes a message. It returns what goes into the cache, with its key and size.
 	decode(ctx context.Context, d *pooledDecoder, m *codedMessage, want []bool, whole cacheKey) ([]T, cacheKey, int, error)
 }
@@ -23,12 +25,15 @@ type form[T any] interface {
 // asSnapshots loads snapshots, with the members that are asked for at least.
 type asSnapshots struct{ t *timeline }
 
+// begin has what comes next read ahead.
+func (f asSnapshots) begin(block int) { f.t.ahead.loaded(f.t, block) }
+
 func (asSnapshots) of(list, out []*engram.Snapshot) error {
 	copy(out, list)
 	return nil
 }
 
-func (asSnapshots) meet(*columns, int, int) {}
+func (asSnapshots) loaded(*placedRun, int, int) {}
 
 func (f asSnapshots) held(at cacheKey) ([]*engram.Snapshot, bool) {
 	v, ok := f.t.cache.get(at)
@@ -63,15 +68,20 @@ type asRows struct {
 	rows *idf.NumberRows
 }
 
+// begin has nothing read ahead: rows may be held, and who reads many has several goroutines.
+func (asRows) begin(int) {}
+
 func (f asRows) of(list []*engram.Snapshot, out [][]float64) error {
 	got, err := codec.RowsOf(list, f.rows)
 	copy(out, got)
 	return err
 }
 
-// meet tells the rows of the types of their payloads, also of those that the cache has.
-func (f asRows) meet(c *columns, first, last int) {
-	before := int64(-1)
+// loaded tells the rows of the types of their payloads, also of those that the cache has. Their messages are needed no more:
+// a long time has far more of them than of rows, and would drive these out of the cache.
+func (f asRows) loaded(r *placedRun, first, last int) {
+	f.t.cache.spend(f.t.chunkKey(r.at))
+	c, before := r.columns, int64(-1)
 	for k := first; k < last; k++ {
 		from, to := c.instances(k, k+1)
 		if from += f.rows.Instance(); from >= to {

@@ -278,7 +278,7 @@ func load[T any](ctx context.Context, t *timeline, i, first, last int, as form[T
 	if err != nil {
 		return nil, err
 	}
-	t.ahead.loaded(t, i)
+	as.begin(i)
 	if x.order == nil {
 		err = loadRuns(ctx, t, i, x, first, last, out, as)
 		return out, err
