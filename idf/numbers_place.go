@@ -13,11 +13,13 @@ type NumberPlace struct {
 	Steps []NumberStep // from the payload to the member that the number is
 	kind  protoreflect.Kind
 	form  special // isTime and isDuration of these
+	wire  protowire.Type
 }
 
 // NumberStep leads into a member of a message and, if that is a list, on to one of its elements.
 type NumberStep struct {
 	Member protowire.Number
+	Maybe  bool // it may be unset: then there is no number, and not zero
 	List   bool
 	Item   int              // of a list whose Names is 0: which element
 	Names  protowire.Number // of a list: the list beside it that has the names of its elements; 0 if it goes by index
@@ -33,6 +35,9 @@ func (r *Numbers) Place(i int) *NumberPlace { return r.root.place(r.t.layout(), 
 
 // InSeconds reports whether the number is a time or a duration.
 func (p *NumberPlace) InSeconds() bool { return p.form == isTime || p.form == isDuration }
+
+// Wire returns the wire type of the member that the number is.
+func (p *NumberPlace) Wire() protowire.Type { return p.wire }
 
 // Value returns the number whose value in the wire's form is num; of a time or a duration, num is nanoseconds.
 func (p *NumberPlace) Value(num uint64) float64 {
@@ -60,7 +65,7 @@ func (p *pick) place(l *layout, steps []NumberStep, i int) *NumberPlace {
 		if m.dict || m.oneof > 0 || l.special == isValue {
 			continue
 		}
-		step := NumberStep{Member: m.number, List: m.list}
+		step := NumberStep{Member: m.number, Maybe: m.presence, List: m.list}
 		if !m.list {
 			if found := f.leaf(m, append(steps, step), i); found != nil {
 				return found
@@ -88,11 +93,11 @@ func (p *pick) leaf(m *member, steps []NumberStep, i int) *NumberPlace {
 	here := slices.Contains(p.out, i)
 	switch {
 	case m.msg == nil && here:
-		return &NumberPlace{Steps: slices.Clone(steps), kind: m.kind}
+		return &NumberPlace{Steps: slices.Clone(steps), kind: m.kind, wire: m.wire}
 	case m.msg == nil:
 		return nil
 	case here && (m.msg.special == isTime || m.msg.special == isDuration):
-		return &NumberPlace{Steps: slices.Clone(steps), form: m.msg.special}
+		return &NumberPlace{Steps: slices.Clone(steps), form: m.msg.special, wire: m.wire}
 	}
 	return p.place(m.msg, steps, i)
 }

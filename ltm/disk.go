@@ -142,11 +142,28 @@ func (c *cursor) load(v *view, pos int) *engram.Snapshot {
 	return loaded[pos-lo]
 }
 
-// row returns the numbers of a version, nil if it cannot be read, for who goes on in order up to a time.
-func (c *cursor) row(v *view, pos int, last engram.Time, of *idf.NumberRows) []float64 {
-	if i := pos - c.firstRow; i >= 0 && i < len(c.rows) {
-		return c.rows[i]
+// row returns the numbers of a version, nil if it cannot be read, for who goes on in order up to a time. The error is Corrupt:
+// it can be read, and its payload is not one of its type.
+func (c *cursor) row(v *view, pos int, last engram.Time, of *idf.NumberRows) ([]float64, error) {
+	if i := pos - c.firstRow; i < 0 || i >= len(c.rows) {
+		if !c.loadRows(v, pos, last, of) {
+			return nil, nil
+		}
 	}
+	row := c.rows[pos-c.firstRow]
+	if row != nil {
+		return row, nil
+	}
+	s := c.load(v, pos)
+	if s == nil {
+		return nil, nil
+	}
+	row = make([]float64, of.Len())
+	return row, of.Read(s, row)
+}
+
+// loadRows loads the rows of a version and of those behind it. It reports whether that can be read.
+func (c *cursor) loadRows(v *view, pos int, last engram.Time, of *idf.NumberRows) bool {
 	most := max(1, aheadBytes/(8*of.Len()+24))
 	if c.rowsOnce = min(2*c.rowsOnce, most); c.rowsOnce == 0 {
 		c.rowsOnce = most
@@ -160,8 +177,8 @@ func (c *cursor) row(v *view, pos int, last engram.Time, of *idf.NumberRows) []f
 	if err != nil {
 		t := c.index.Time(pos)
 		v.fail(c.run.handle, err, engram.Interval{Start: t, End: t + 1}, 1)
-		return nil
+		return false
 	}
 	c.rows, c.firstRow = rows, pos
-	return rows[0]
+	return true
 }

@@ -31,9 +31,10 @@ func (v *view) rows(first, last engram.Time, of *idf.NumberRows, take func(t eng
 			place = found.time + 1
 			v.forward.at = place
 			var row []float64
+			var err error
 			switch {
 			case found.cur != nil:
-				row = found.cur.row(v, found.pos, last, of)
+				row, err = found.cur.row(v, found.pos, last, of)
 			case found.snap != nil:
 				if own == nil {
 					own = make([]float64, 0, rowsAtOnce*of.Len())
@@ -41,9 +42,10 @@ func (v *view) rows(first, last engram.Time, of *idf.NumberRows, take func(t eng
 				at := len(own)
 				own = own[:at+of.Len()]
 				row = own[at:]
-				if err := of.Read(found.snap, row); err != nil {
-					return err
-				}
+				err = of.Read(found.snap, row)
+			}
+			if err != nil {
+				return err
 			}
 			if row != nil {
 				some = append(some, timedRow{found.time, row})

@@ -21,6 +21,7 @@ type fakeTimeline struct {
 	uneven  bool // it is not known how many times blocks have
 	indexed int
 	loaded  int
+	before  func(block, first, last int) error // numbers are read; nil for nothing
 }
 
 func spanOfSnapshots(snaps []*engram.Snapshot, of func(*engram.Snapshot) engram.Time) engram.Interval {
@@ -70,7 +71,12 @@ func (f *fakeTimeline) Load(_ context.Context, i, first, last int) ([]*engram.Sn
 }
 
 func (f *fakeTimeline) Numbers(_ context.Context, i, first, last int, rows *idf.NumberRows) ([][]float64, error) {
-	return codec.RowsOf(f.blocks[i][first:last], rows)
+	if f.before != nil {
+		if err := f.before(i, first, last); err != nil {
+			return nil, err
+		}
+	}
+	return codec.RowsOf(f.blocks[i][first:last], rows), nil
 }
 
 // fakePart returns a part whose run is the timeline.

@@ -78,19 +78,20 @@ type MemberDecoder interface {
 // NumberDecoder is a decoder that can tell numbers in payloads without putting these together.
 type NumberDecoder interface {
 	Decoder
-	// DecodeNumbers returns a row of numbers for each snapshot that m completes, as rows reads them of what Decode returns.
+	// DecodeNumbers returns a row of numbers for each snapshot that m completes, as rows reads them of what Decode returns;
+	// nil for one of which they cannot be read.
 	DecodeNumbers(ctx context.Context, m Message, rows *idf.NumberRows) ([][]float64, error)
 }
 
-// RowsOf reads a row of each of some snapshots.
-func RowsOf(snapshots []*engram.Snapshot, rows *idf.NumberRows) ([][]float64, error) {
+// RowsOf reads a row of each of some snapshots, nil for one of which they cannot be read.
+func RowsOf(snapshots []*engram.Snapshot, rows *idf.NumberRows) [][]float64 {
 	out := newRows(len(snapshots), rows.Len())
 	for i, s := range snapshots {
-		if err := rows.Read(s, out[i]); err != nil {
-			return nil, err
+		if rows.Read(s, out[i]) != nil {
+			out[i] = nil
 		}
 	}
-	return out, nil
+	return out
 }
 
 // newRows returns rows, which share one piece of memory.

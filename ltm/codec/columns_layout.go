@@ -108,8 +108,8 @@ func (w *treeWriter) value(n *node, times []int64) {
 }
 
 // parseTree is the inverse of append. Of root i it reads what keep(i) keeps. With spare leaves all columns but those of
-// presence and of counts are left unread, see [node.load]; then there is no keep, and a tree before with these leaves is
-// lost. Errors are Corrupt.
+// presence and of counts are left unread, see [node.load]; then there is no keep, and the tree is lost when these are emptied.
+// Errors are Corrupt.
 func parseTree(structure, data []byte, times []int64, keep func(which []int64, root int) idf.Kept, spare *leaves) (*tree, error) {
 	plain, err := vector.Decompress(structure, maxColumnsPlain)
 	if err != nil {
@@ -122,9 +122,6 @@ func parseTree(structure, data []byte, times []int64, keep func(which []int64, r
 	}
 	r.vectors = vector.Reader{Head: r.structure[length:], Data: data}
 	r.structure = r.structure[:length]
-	if spare != nil {
-		spare.nodes, spare.n = spare.nodes[:min(len(spare.nodes), maxTreeNodes/4)], 0
-	}
 	t := &tree{}
 	roots := r.uvarint()
 	t.which = r.ints(len(times), nil)
@@ -167,8 +164,8 @@ type treeReader struct {
 // leaves has the nodes of a tree whose columns are left unread. The next such tree takes them over: with many small messages
 // most of the time would go into making them.
 type leaves struct {
-	nodes []*node
-	n     int // of these in use
+	nodes []*node // those that are not in use are empty
+	n     int     // of these in use
 }
 
 // unread is a column that was passed over: where it begins.
@@ -189,8 +186,19 @@ func (r *treeReader) node(k kind) *node {
 	}
 	n := l.nodes[l.n]
 	l.n++
-	*n = node{kind: k, fields: n.fields[:0], elems: n.elems[:0]}
+	n.kind = k
 	return n
+}
+
+// empty ends the use of the nodes, so that nothing of the message is held: a decoder that waits for its next one is not
+// accounted for.
+func (l *leaves) empty() {
+	for _, n := range l.nodes[:l.n] {
+		*n = node{fields: n.fields[:0], elems: n.elems[:0]}
+	}
+	if l.n = 0; len(l.nodes) > maxTreeNodes/4 {
+		l.nodes = nil
+	}
 }
 
 // leave passes over a column of n values, to be read by [node.load].

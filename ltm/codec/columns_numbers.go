@@ -20,6 +20,7 @@ func (d *columnsDecoder) DecodeNumbers(ctx context.Context, m Message, rows *idf
 	}
 	if body != nil {
 		t, err := parseTree(body.Structure, body.Data, times, nil, &d.leaves)
+		defer d.leaves.empty()
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +33,7 @@ func (d *columnsDecoder) DecodeNumbers(ctx context.Context, m Message, rows *idf
 	if err != nil {
 		return nil, err
 	}
-	return RowsOf(all, rows)
+	return RowsOf(all, rows), nil
 }
 
 // rootRows are the rows whose payloads have one root.
@@ -59,8 +60,8 @@ func (t *tree) numbers(snapshots []*engram.Snapshot, rows *idf.NumberRows) (out 
 			}
 			typ := s.Instances[k].Payload.Type
 			if w == 0 {
-				if err := rows.ReadPayload(typ, t.kept[at], out[i]); err != nil {
-					return nil, false, err
+				if rows.ReadPayload(typ, t.kept[at], out[i]) != nil {
+					out[i] = nil
 				}
 				continue
 			}
@@ -116,7 +117,10 @@ func (c *numberColumn) follow() (ok bool) {
 			return false
 		}
 		if !step.List {
-			if c.node = f; f.occurs == occursMaybe {
+			if step.Maybe != (f.occurs == occursMaybe) { // another definition of the type wrote it
+				return false
+			}
+			if c.node = f; step.Maybe {
 				c.within(f.present.v, 0)
 			}
 			continue
@@ -249,7 +253,7 @@ func (c *numberColumn) fill(out [][]float64, row []int32) (ok bool, err error) {
 		return true, nil
 	}
 	inSeconds := n.kind == kindTime || n.kind == kindDuration
-	if n.kind == kindMessage || n.kind == kindText || inSeconds != c.place.InSeconds() {
+	if n.kind == kindMessage || n.kind == kindText || inSeconds != c.place.InSeconds() || n.kind.wire() != c.place.Wire() {
 		return false, nil
 	}
 	if err := n.load(); err != nil {

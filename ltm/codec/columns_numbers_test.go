@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 	"testing/fstest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
@@ -26,7 +28,7 @@ message Named {
 }`
 
 // sameRows compares what is read of columns with what is read of snapshots, NaN by their bits.
-func sameRows(t *rapid.T, c codec.Config, rows *idf.NumberRows, snapshots []*engram.Snapshot, paths []string) {
+func sameRows(t testkit.T, c codec.Config, rows *idf.NumberRows, snapshots []*engram.Snapshot, paths []string) {
 	out, stored := code(t, c, snapshots)
 	dec := decoderOf(t, c)
 	at := 0
@@ -35,11 +37,14 @@ func sameRows(t *rapid.T, c codec.Config, rows *idf.NumberRows, snapshots []*eng
 		if err != nil {
 			t.Fatalf("decode: %v", err)
 		}
-		want, err := codec.RowsOf(out[at:at+len(m.Snapshots)], rows)
-		if err != nil || len(got) != len(want) {
-			t.Fatalf("%d rows, not %d: %v", len(got), len(want), err)
+		want := codec.RowsOf(out[at:at+len(m.Snapshots)], rows)
+		if len(got) != len(want) {
+			t.Fatalf("%d rows, not %d", len(got), len(want))
 		}
 		for i := range want {
+			if len(got[i]) != len(want[i]) {
+				t.Fatalf("%q of snapshot %d are %v, not %v", paths, at+i, got[i], want[i])
+			}
 			for k, v := range want[i] {
 				if math.Float64bits(got[i][k]) != math.Float64bits(v) {
 					t.Fatalf("%s of snapshot %d is %v (%x), not %v (%x)", paths[k], at+i, got[i][k], math.Float64bits(got[i][k]), v, math.Float64bits(v))
@@ -188,4 +193,78 @@ func TestColumnsTellNumbersOfDamagedMessages(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 	})
+}
+
+// Payloads that were written by another definition of their type have the numbers that their bytes have by the one that is
+// known: an unset member is not zero, and what cannot be read is no number.
+func TestColumnsTellNumbersByTheDefinitionThatIsKnown(t *testing.T) {
+	define := func(members string) *idf.Registry {
+		source := `syntax = "proto3"; package test; import "google/protobuf/timestamp.proto"; import "google/protobuf/duration.proto";
+			message Sub { double x = 1; } message Changed { ` + members + " }"
+		defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"changed.proto": {Data: []byte(source)}}}, "changed.proto")
+		if err != nil {
+			t.Fatal(err)
+		}
+		types := idf.NewRegistry()
+		for _, d := range defs {
+			if _, err := types.Add(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return types
+	}
+	written := define(`double always = 1; optional double maybe = 2; float single = 3; int64 i = 4; google.protobuf.Timestamp at = 5;
+		Sub sub = 6; repeated double list = 7; double alone = 8; uint32 u = 9; oneof one { double a = 10; double b = 11; } fixed64 f = 12;`)
+	known := define(`optional double always = 1; double maybe = 2; double single = 3; sint64 i = 4; google.protobuf.Duration at = 5;
+		google.protobuf.Duration sub = 6; double list = 7; repeated double alone = 8; bool u = 9; double a = 10; optional double b = 11; double f = 12; double more = 13;`)
+	c := codec.Config{Codec: codec.Columns, Payload: typeOf(t, written, "test.Changed"), Types: written}
+	var snapshots []*engram.Snapshot
+	for i := range 6 {
+		text := fmt.Sprintf(`{"always": %d, "single": 1.5, "i": %d, "at": "1969-12-31T23:59:5%d.5Z", "sub": {"x": 2}, "list": [1, %d], "alone": %d, "u": %d, "f": %d`, i%2, -i, i, i, i%3, i, i)
+		if i%3 > 0 {
+			text += fmt.Sprintf(`, "maybe": %d, "%c": %d`, i%3-1, 'a'+i%2, i%4)
+		}
+		b, err := c.Payload.FromJSON([]byte(text + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		snapshots = append(snapshots, &engram.Snapshot{Time: engram.Time(i), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: "test.Changed", Bytes: b})}})
+	}
+	for _, path := range []string{"always", "maybe", "single", "i", "at", "sub", "list", "alone[0]", "alone[1]", "u", "a", "b", "f", "more"} {
+		rows, err := idf.NewNumberRows(known, []string{path}, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameRows(t, c, rows, snapshots, []string{path})
+	}
+}
+
+// A decoder that waits for its next message holds nothing of the last one.
+func TestColumnsThatToldNumbersHoldNothing(t *testing.T) {
+	types := registry(t)
+	c := codec.Config{Codec: codec.Columns, Payload: typeOf(t, types, "test.Everything"), Types: types}
+	list := dynamicpb.NewMessage(c.Payload.Descriptor())
+	field := list.Descriptor().Fields().ByName("ds")
+	for i := range 100 {
+		list.Mutable(field).List().Append(protoreflect.ValueOfFloat64(float64(i) / 3))
+	}
+	b, err := proto.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stored := code(t, c, []*engram.Snapshot{{Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: "test.Everything", Bytes: b})}}})
+	rows, err := idf.NewNumberRows(types, []string{"ds[1]"}, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := decoderOf(t, c)
+	for range 2 { // it serves again
+		got, err := dec.(codec.NumberDecoder).DecodeNumbers(context.Background(), stored[0], rows)
+		if err != nil || got[0][0] != 1./3 {
+			t.Fatal(got, err)
+		}
+		if held := codec.HeldByColumns(dec); held > 0 {
+			t.Errorf("%d nodes hold a part of the message", held)
+		}
+	}
 }

@@ -72,9 +72,8 @@ type asRows struct {
 func (asRows) begin(int) {}
 
 func (f asRows) of(list []*engram.Snapshot, out [][]float64) error {
-	got, err := codec.RowsOf(list, f.rows)
-	copy(out, got)
-	return err
+	copy(out, codec.RowsOf(list, f.rows))
+	return nil
 }
 
 // loaded tells the rows of the types of their payloads, also of those that the cache has. Their messages are needed no more:
@@ -114,7 +113,7 @@ func (f asRows) decode(ctx context.Context, d *pooledDecoder, m *codedMessage, _
 		if err != nil {
 			return nil, err
 		}
-		return codec.RowsOf(all, f.rows)
+		return codec.RowsOf(all, f.rows), nil
 	})
 	return got, f.key(at), len(got) * (24 + 8*f.rows.Len()), err
 }
