@@ -39,7 +39,7 @@ const (
 	cacheIndex                    // *blockIndex
 	cacheTable                    // *blockTable
 	cacheDecoded                  // []*engram.Snapshot: what a message completes
-	cachePlaces                   // []codedMessage: the messages of a run, without their bytes
+	cachePlaces                   // []codedMessage: the messages of a run, without their bytes and the run
 	cacheNumbers                  // [][]float64: numbers of what a message completes
 )
 
@@ -86,7 +86,7 @@ func (c *Cache) get(k cacheKey) (any, bool) {
 // put holds a value of so many bytes; one that is larger than half the cache is
 // not held, as it would drive out all others.
 func (c *Cache) put(k cacheKey, value any, bytes int64) {
-	bytes += entryBytes
+	bytes += entryBytes + int64(len(k.members))
 	if c == nil || bytes > c.max/2 {
 		return
 	}

@@ -20,7 +20,7 @@ type codedMessage struct {
 	first, last   int // the run's versions that it completes
 }
 
-// placeBytes is about what a message takes without its bytes.
+// placeBytes is about what a message takes without its bytes and its run.
 const placeBytes = 160
 
 // messagePlace is where a message's record lies: its chunk, and its offset there.
@@ -67,7 +67,7 @@ func loadCoded[T any](ctx context.Context, t *timeline, i int, x *blockIndex, k,
 		}
 		places := slices.Clone(messages)
 		for i := range places {
-			places[i].Bytes = nil
+			places[i].Bytes, places[i].run = nil, nil
 		}
 		t.cache.put(key, places, int64(len(places)*placeBytes))
 	}
