@@ -10,8 +10,8 @@ func (a *Answer) askNumbers(n *engram.Numbers, types *idf.Registry) (err error) 
 	switch {
 	case n == nil:
 		return nil
-	case a.part == nil || n.Take == nil || n.Instance < 0 || a.shape.withoutPayload:
-		return engram.Errorf(engram.Invalid, "", "numbers are taken out of payloads, in parts, of an instance from 0 on, by a function")
+	case a.part == nil || n.Take == nil || n.Instance < 0 || !a.shape.Whole():
+		return engram.Errorf(engram.Invalid, "", "numbers are taken out of whole payloads, without fields, in parts, of an instance from 0 on, by a function")
 	}
 	a.numbers, a.row = n, make([]float64, len(n.Paths))
 	a.rows, err = idf.NewNumberRows(types, n.Paths, n.Instance, n.Met)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -140,7 +141,7 @@ func (p *plots) bin(ctx context.Context, s *span, h held, of *numbers, into []bi
 	}
 	for k, part := range parts {
 		s.miss(part.missing)
-		for typ := range met[k] {
+		for _, typ := range slices.Sorted(maps.Keys(met[k])) {
 			if _, err := of.meet(ctx, typ); err != nil {
 				return err
 			}
