@@ -71,6 +71,23 @@ type Query struct {
 	Fields []string
 	// WithoutPayload leaves the payloads' bytes out.
 	WithoutPayload bool
+	// Numbers takes numbers out of the snapshots instead of these, which are not in the result then. Only a memory in the
+	// same process, asked for parts, gives them; clients of others answer Unsupported. They are taken out of whole payloads:
+	// with Fields or WithoutPayload the query is Invalid.
+	Numbers *Numbers
+}
+
+// Numbers are the same few numbers of many snapshots, which are read in far less time than the snapshots.
+type Numbers struct {
+	Paths    []string // of members that are numbers, as idf.Type.Numbers takes them
+	Instance int      // which of a snapshot's instances they are of, counted among those that satisfy Type and Where
+	// Take is called for each snapshot, in the order of results, with its numbers by path, as idf.Numbers.Read gives them:
+	// NaN where it has none. It must not keep or change row. Its error ends the query, and is returned. So does a payload that
+	// is not one of its type, with Corrupt.
+	Take func(t Time, row []float64) error
+	// Met is called with the name of each type of payloads that may have been met, once or more often. One that the memory
+	// does not know has no numbers.
+	Met func(typ string)
 }
 
 // QueryNode selects names at one level and says what is wanted below them. A node

@@ -290,6 +290,19 @@ func unnumbered(r *engram.Result) *engram.Result {
 	return r
 }
 
+// numbers returns which numbers a query takes out of snapshots, and of which types these are.
+func (w *world) numbers(ctx context.Context, from engram.PartReader, q engram.Query) (got []string, err error) {
+	q.Fields = nil
+	q.Numbers = &engram.Numbers{Paths: []string{"n"}, Instance: 1,
+		Take: func(at engram.Time, row []float64) error {
+			got = append(got, fmt.Sprint(int64(at), row))
+			return nil
+		},
+		Met: func(typ string) { got = append(got, typ) },
+	}
+	return got, from.QueryParts(ctx, q, func(*engram.Result) error { return nil })
+}
+
 // Whatever the rules, what is seen through the guard is what a memory holds that has
 // only the readable part: names, snapshots, what is missing, statistics, descriptions,
 // updates, errors.
@@ -321,6 +334,9 @@ func TestGuardShowsOnlyTheReadablePart(t *testing.T) {
 			got, gotErr := w.guard.Query(ctx, q)
 			want, wantErr := w.part.Query(ctx, q)
 			w.same(fmt.Sprintf("query %v where %q", p, q.Where), unnumbered(got), unnumbered(want), gotErr, wantErr)
+			gotNumbers, gotErr := w.numbers(ctx, w.guard, q)
+			wantNumbers, wantErr := w.numbers(ctx, w.part, q)
+			w.same(fmt.Sprintf("numbers of %v where %q", p, q.Where), gotNumbers, wantNumbers, gotErr, wantErr)
 
 			depth := rapid.SampledFrom([]engram.Level{engram.LevelMemory, engram.LevelCoreSegment, engram.LevelProviderSegment, engram.LevelEntity}).Draw(t, "depth")
 			gotStats, gotErr := w.guard.Stats(ctx, p, depth)

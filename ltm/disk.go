@@ -2,6 +2,7 @@ package ltm
 
 import (
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -87,6 +88,10 @@ type cursor struct {
 
 	loaded []*engram.Snapshot // with payloads
 	first  int                // the index of loaded[0]
+
+	rows     [][]float64 // instead of loaded, where numbers are read
+	firstRow int
+	rowsOnce int // how many are loaded at once
 }
 
 func (c *cursor) time() engram.Time { return c.index.Time(c.pos) }
@@ -135,4 +140,45 @@ func (c *cursor) load(v *view, pos int) *engram.Snapshot {
 	}
 	c.loaded, c.first = loaded, lo
 	return loaded[pos-lo]
+}
+
+// row returns the numbers of a version, nil if it cannot be read, for who goes on in order up to a time. The error is Corrupt:
+// it can be read, and its payload is not one of its type.
+func (c *cursor) row(v *view, pos int, last engram.Time, of *idf.NumberRows) ([]float64, error) {
+	if i := pos - c.firstRow; i < 0 || i >= len(c.rows) {
+		if !c.loadRows(v, pos, last, of) {
+			return nil, nil
+		}
+	}
+	row := c.rows[pos-c.firstRow]
+	if row != nil {
+		return row, nil
+	}
+	s := c.load(v, pos)
+	if s == nil {
+		return nil, nil
+	}
+	row = make([]float64, of.Len())
+	return row, of.Read(s, row)
+}
+
+// loadRows loads the rows of a version and of those behind it. It reports whether that can be read.
+func (c *cursor) loadRows(v *view, pos int, last engram.Time, of *idf.NumberRows) bool {
+	most := max(1, aheadBytes/(8*of.Len()+24))
+	if c.rowsOnce = min(2*c.rowsOnce, most); c.rowsOnce == 0 {
+		c.rowsOnce = most
+	}
+	hi := pos + max(1, min(c.rowsOnce, c.index.Search(last+1)-pos))
+	rows, err := c.run.timeline.Numbers(v.ctx, c.block, pos, hi, of)
+	if err != nil && hi-pos > 1 { // perhaps another one of them is damaged
+		c.rowsOnce = 1
+		rows, err = c.run.timeline.Numbers(v.ctx, c.block, pos, pos+1, of)
+	}
+	if err != nil {
+		t := c.index.Time(pos)
+		v.fail(c.run.handle, err, engram.Interval{Start: t, End: t + 1}, 1)
+		return false
+	}
+	c.rows, c.firstRow = rows, pos
+	return true
 }

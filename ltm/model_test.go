@@ -13,6 +13,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -77,7 +78,11 @@ func (m *model) commitTo(t *rapid.T, entities []string) {
 		Time:   engram.Time(rapid.IntRange(0, 30).Draw(t, "time")),
 	}
 	for i := range rapid.IntRange(1, 2).Draw(t, "instances") {
-		p, err := idf.ValuePayload(fmt.Sprintf("%v %d", m.clock.Load(), i))
+		var v any = float64(m.clock.Load()) + float64(i)/4
+		if rapid.IntRange(0, 3).Draw(t, "a text") == 0 {
+			v = fmt.Sprintf("%v %d", m.clock.Load(), i)
+		}
+		p, err := idf.ValuePayload(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,6 +173,7 @@ func (m *model) query(t *rapid.T) {
 			t.Errorf("%+v: missing %+v", q, missing)
 		}
 	}
+	m.numbers(t, q, want)
 	if len(items) != len(want) {
 		t.Fatalf("%+v of %s: %d snapshots, want %d", q, entity, len(items), len(want))
 	}
@@ -181,6 +187,40 @@ func (m *model) query(t *rapid.T) {
 				t.Fatalf("%+v of %s: the %d-th has %+v; want %+v", q, entity, i, in, w)
 			}
 		}
+	}
+}
+
+// numbers compares what is read of numbers with those of what a query finds.
+func (m *model) numbers(t *rapid.T, q engram.Query, want []*engram.Snapshot) {
+	rows, err := idf.NewNumberRows(m.life.Types(), []string{"", "[1]"}, rapid.IntRange(0, 1).Draw(t, "instance"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, expected []string
+	say := func(at engram.Time, row []float64) string { return fmt.Sprint(at, row) }
+	q.WithoutPayload = false
+	q.Numbers = &engram.Numbers{Paths: []string{"", "[1]"}, Instance: rows.Instance(), Take: func(at engram.Time, row []float64) error {
+		got = append(got, say(at, row))
+		return nil
+	}}
+	err = m.life.QueryParts(m.t.Context(), q, func(r *engram.Result) error {
+		if items := r.Items(); len(items) > 0 {
+			t.Fatalf("%d snapshots beside numbers", len(items))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float64, rows.Len())
+	for _, s := range want {
+		if err := rows.Read(s, row); err != nil {
+			t.Fatal(err)
+		}
+		expected = append(expected, say(s.Time, row))
+	}
+	if !slices.Equal(got, expected) {
+		t.Fatalf("%+v: numbers %v, want %v", q, got, expected)
 	}
 }
 
@@ -233,7 +273,7 @@ func TestStoreIsAModel(t *testing.T) {
 			entities: []string{"Test/Volatile/p/cup", "Test/Logged/p/cup", "Test/Synced/q/bowl"},
 		}
 		m.clock.Store(1000)
-		m.options = ltm.Options{Dir: dir, Now: func() engram.Time { return engram.Time(m.clock.Add(1)) }}
+		m.options = ltm.Options{Dir: dir, Policies: map[engram.ID]policy.Policy{engram.MustID("Test/Logged"): {Codec: "columns"}}, Now: func() engram.Time { return engram.Time(m.clock.Add(1)) }}
 		m.begin(r)
 		defer func() { m.life.end(t) }()
 		r.Repeat(map[string]func(*rapid.T){

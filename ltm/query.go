@@ -334,11 +334,19 @@ func (x *execution) merged(id engram.ID, w *wm.EntityView, selectors []engram.Sn
 			v.disk = nil
 		}
 	}
+	if rows := x.answer.Rows(); rows != nil && len(selectors) == 1 && selectors[0].Kind == engram.KindRange && x.filter == nil && x.found.Filter == nil {
+		x.found.Reset()
+		asked := query.AskedBy(selectors[0])
+		if err := v.rows(asked.First, asked.Last, rows, x.answer.Take); err != nil {
+			return err
+		}
+		x.found.Asked = append(x.found.Asked, asked)
+		x.missing(id, v, w)
+		return x.add(id)
+	}
 	x.selectFrom(v, selectors, limit)
-	if w != nil && v.err == nil && w.Torn() && v.floor < engram.MaxTime {
-		// What was evicted under the reader is on disk.
-		v.floor, v.damage, v.forgotten = engram.MaxTime, nil, nil
-		v.forward.live, v.backward.live = false, false
+	if v.err == nil && v.torn() {
+		v.damage, v.forgotten = nil, nil
 		x.selectFrom(v, selectors, limit)
 	}
 	if v.err == nil {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/query"
@@ -20,6 +21,7 @@ type fakeTimeline struct {
 	uneven  bool // it is not known how many times blocks have
 	indexed int
 	loaded  int
+	before  func(block, first, last int) error // numbers are read; nil for nothing
 }
 
 func spanOfSnapshots(snaps []*engram.Snapshot, of func(*engram.Snapshot) engram.Time) engram.Interval {
@@ -66,6 +68,15 @@ func (f *fakeTimeline) Members(string, codec.Members) episode.Timeline { return 
 func (f *fakeTimeline) Load(_ context.Context, i, first, last int) ([]*engram.Snapshot, error) {
 	f.loaded += last - first
 	return f.blocks[i][first:last], nil
+}
+
+func (f *fakeTimeline) Numbers(_ context.Context, i, first, last int, rows *idf.NumberRows) ([][]float64, error) {
+	if f.before != nil {
+		if err := f.before(i, first, last); err != nil {
+			return nil, err
+		}
+	}
+	return codec.RowsOf(f.blocks[i][first:last], rows), nil
 }
 
 // fakePart returns a part whose run is the timeline.

@@ -29,6 +29,10 @@ type Answer struct {
 	part  func(*engram.Result) error
 	steps int // entities looked at
 
+	numbers *engram.Numbers // nil where snapshots are asked for
+	rows    *idf.NumberRows
+	row     []float64
+
 	filter     *Filter // nil takes everything
 	selectThen bool    // it comes after the selectors
 	// What there is for who asks, and the names right below a node that there are.
@@ -64,11 +68,12 @@ func (c *Compiler) NewAnswer(ctx context.Context, q engram.Query, types *idf.Reg
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{
+	a := &Answer{
 		filter: filter, selectThen: q.FilterOrder == engram.SelectThenFilter,
 		ctx: ctx, plan: plan, shape: NewShape(types, q.Fields, q.WithoutPayload),
 		max: limits.Results, left: limits.Results, part: part, scope: engram.ScopeOf(ctx),
-	}, nil
+	}
+	return a, a.askNumbers(q.Numbers, types)
 }
 
 // Scoped reports whether there is less than everything for who asks: then [Answer.Walk]
@@ -182,6 +187,9 @@ func (a *Answer) Miss(m engram.Missing) { a.missing = append(a.missing, m) }
 func (a *Answer) Add(entity engram.ID, found *Selection) error {
 	if !found.ahead.Empty() {
 		a.Miss(engram.Missing{ID: entity, Reason: engram.MissingAhead, Interval: found.ahead})
+	}
+	if a.rows != nil {
+		return a.addNumbers(found.Snapshots)
 	}
 	snapshots := slices.Clip(found.Snapshots)
 	if err := a.spend(len(snapshots)); err != nil {

@@ -7,6 +7,7 @@ import (
 	neturl "net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -70,6 +71,15 @@ func recordHour(b *testing.B) (svc *server.Server, from, to engram.Time, joints,
 	return svc, from, r.Time(ticks), joints, sparse
 }
 
+// cpuTime is what the process has used of its processors.
+func cpuTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
 // A plot of an hour: ten joints at 100 Hz, and a series beside them that hardly changes.
 func BenchmarkHour(b *testing.B) {
 	svc, from, to, joints, sparse := recordHour(b)
@@ -80,17 +90,36 @@ func BenchmarkHour(b *testing.B) {
 			b.Fatal(res.Status, err)
 		}
 	}
+	var named []string // the positions, by the joints' names
+	for _, m := range read[struct{ Members []struct{ Path string } }](p, "members", "id", joints.String()).Members {
+		if strings.HasPrefix(m.Path, "position[") {
+			named = append(named, m.Path)
+		}
+	}
+	turn := 0
 	for _, n := range []int{1, 10} {
-		b.Run(fmt.Sprintf("series/joints=%d", n), func(b *testing.B) {
-			query := []string{"id", joints.String()}
-			for i := range n {
-				query = append(query, "path", fmt.Sprintf("position[%d]", 4*i))
-			}
-			for b.Loop() {
-				ask(b, "series", query...)
-				ask(b, "series", "id", sparse.String(), "path", "")
-			}
-		})
+		for _, of := range []struct {
+			name string
+			path func(i int) string
+		}{
+			{"series", func(i int) string { return fmt.Sprintf("position[%d]", (4*i+turn)%43) }},
+			{"series by name", func(i int) string { return named[(4*i+turn)%len(named)] }},
+			{"series again", func(i int) string { return fmt.Sprintf("position[%d]", 4*i) }},
+		} {
+			b.Run(fmt.Sprintf("%s/joints=%d", of.name, n), func(b *testing.B) {
+				began := cpuTime(b)
+				for b.Loop() {
+					turn++ // other joints each time, of which nothing is held
+					query := []string{"id", joints.String()}
+					for i := range n {
+						query = append(query, "path", of.path(i))
+					}
+					ask(b, "series", query...)
+					ask(b, "series", "id", sparse.String(), "path", "")
+				}
+				b.ReportMetric(float64((cpuTime(b)-began).Milliseconds())/float64(b.N), "cpu-ms/op")
+			})
+		}
 	}
 	b.Run("density", func(b *testing.B) {
 		for b.Loop() {

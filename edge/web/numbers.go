@@ -88,16 +88,6 @@ func newNumbers(ts *types, paths []string, instance int) *numbers {
 	}
 }
 
-// again returns a reader of the same numbers, for another goroutine.
-func (n *numbers) again() *numbers { return newNumbers(n.types, n.paths, n.instance) }
-
-// join takes over what another reader found out of types.
-func (n *numbers) join(o *numbers) {
-	for i := range n.paths {
-		n.errs[i], n.known[i] = cmp.Or(n.errs[i], o.errs[i]), n.known[i] || o.known[i]
-	}
-}
-
 // err returns why no type that was met has the i-th number; nil if one has.
 func (n *numbers) err(i int) error {
 	if n.known[i] {
@@ -116,13 +106,9 @@ func (n *numbers) read(ctx context.Context, s *engram.Snapshot) error {
 		return nil
 	}
 	payload := &s.Instances[n.instance].Payload
-	r := n.readers[payload.Type]
-	if r == nil {
-		var err error
-		if r, err = n.reader(ctx, payload.Type); err != nil {
-			return err
-		}
-		n.readers[payload.Type] = r
+	r, err := n.meet(ctx, payload.Type)
+	if err != nil {
+		return err
 	}
 	if n.texts == nil {
 		if err := r.Read(payload.Bytes, r.out); err != nil {
@@ -138,6 +124,18 @@ func (n *numbers) read(ctx context.Context, s *engram.Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// meet returns what reads payloads of a type, of which there is one at least.
+func (n *numbers) meet(ctx context.Context, name string) (*numberReader, error) {
+	if r := n.readers[name]; r != nil {
+		return r, nil
+	}
+	r, err := n.reader(ctx, name)
+	if err == nil {
+		n.readers[name] = r
+	}
+	return r, err
 }
 
 func (n *numbers) reader(ctx context.Context, name string) (*numberReader, error) {

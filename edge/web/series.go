@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -54,11 +55,10 @@ func (p *plots) series(w http.ResponseWriter, r *http.Request, q query) error {
 	if err != nil {
 		return err
 	}
-	s.payload = true
 	instance, _ := id.Index()
 	numbers := newNumbers(&p.types, paths, instance)
-	s.fields = p.fieldsOf(r.Context(), id.Truncate(engram.LevelProviderSegment), paths)
 	if q.Get("csv") == "1" {
+		s.payload, s.fields = true, p.fieldsOf(r.Context(), id.Truncate(engram.LevelProviderSegment), paths)
 		return p.csv(w, r, s, held, numbers)
 	}
 	var out bytes.Buffer
@@ -111,48 +111,44 @@ func (p *plots) fill(ctx context.Context, s *span, h held, numbers *numbers, int
 }
 
 // bin puts the values of a span into bins: of a long one by several processors, each of which reads a part of the time.
-func (p *plots) bin(ctx context.Context, s *span, h held, all *numbers, into []binned) error {
+func (p *plots) bin(ctx context.Context, s *span, h held, of *numbers, into []binned) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	parts := s.split(h)
-	work := func(part *span, own *numbers, into []binned) {
-		n := len(into[0].bins)
-		err := p.each(ctx, part, h, func(snap *engram.Snapshot) error {
-			if err := own.read(ctx, snap); err != nil {
-				return err
-			}
-			at := s.binOf(snap.Time, n)
-			for i, v := range own.values {
-				into[i].bins[at].add(snap.Time, v)
-			}
-			return nil
-		})
-		if err != nil {
+	met := make([]map[string]bool, len(parts))
+	bins := make([][]binned, len(parts))
+	work := func(k int) {
+		if err := p.binPart(ctx, parts[k], s, of, bins[k], met[k]); err != nil {
 			cancel(err)
 		}
 	}
-	others := make([]*numbers, len(parts))
-	bins := make([][]binned, len(parts))
 	var workers sync.WaitGroup
-	for k := range parts[1:] {
-		k++
-		others[k], bins[k] = all.again(), make([]binned, len(into))
+	for k := range parts {
+		met[k], bins[k] = map[string]bool{}, into
+		if k == 0 {
+			continue
+		}
+		bins[k] = make([]binned, len(into))
 		for i := range into {
 			bins[k][i].bins = make([]bucket, len(into[i].bins))
 		}
-		workers.Go(func() { work(parts[k], others[k], bins[k]) })
+		workers.Go(func() { work(k) })
 	}
-	work(parts[0], all, into)
+	work(0)
 	workers.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	for k, part := range parts {
 		s.miss(part.missing)
+		for _, typ := range slices.Sorted(maps.Keys(met[k])) {
+			if _, err := of.meet(ctx, typ); err != nil {
+				return err
+			}
+		}
 		if k == 0 {
 			continue
 		}
-		all.join(others[k])
 		for i := range into {
 			for at := range into[i].bins {
 				into[i].bins[at].join(&bins[k][i].bins[at])
@@ -160,6 +156,31 @@ func (p *plots) bin(ctx context.Context, s *span, h held, all *numbers, into []b
 		}
 	}
 	return nil
+}
+
+// binPart puts the values of a part of a span into the bins of the span, and notes which types are met.
+func (p *plots) binPart(ctx context.Context, part, s *span, of *numbers, into []binned, met map[string]bool) error {
+	if part.from >= part.to {
+		return nil
+	}
+	n := len(into[0].bins)
+	q := engram.SelectID(s.entity, engram.In(engram.Interval{Start: part.from, End: part.to}))
+	q.AsOf = s.asOf
+	q.Numbers = &engram.Numbers{
+		Paths: of.paths, Instance: of.instance,
+		Take: func(t engram.Time, row []float64) error {
+			at := s.binOf(t, n)
+			for i, v := range row {
+				into[i].bins[at].add(t, v)
+			}
+			return nil
+		},
+		Met: func(typ string) { met[typ] = true },
+	}
+	return p.svc.QueryParts(ctx, q, func(r *engram.Result) error {
+		part.miss(r.Missing)
+		return nil
+	})
 }
 
 // before returns the newest snapshot of a span's entity before a time, nil if there is none.

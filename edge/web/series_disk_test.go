@@ -75,9 +75,29 @@ func TestSeriesFromDisk(t *testing.T) {
 			}
 		}
 	}
+	paths := []string{"position[3]", "velocity[40]"}
+	members, err := typ.NumberMembers(whole[0].Instances[0].Payload.Bytes, 1000)
+	if err == nil {
+		err = typ.NameNumbers(whole[0].Instances[0].Payload.Bytes, members)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members { // also by name, of a few joints
+		if m.Name != "" && len(paths) < 8 {
+			paths = append(paths, m.Path)
+		}
+	}
+	if len(paths) != 8 {
+		t.Fatalf("only %q are numbers", paths)
+	}
 	p := open(t, svc)
-	got := read[series](p, "series", "id", joints.String(), "path", "position[3]", "path", "velocity[40]", "from", text(robot.Time(0)), "to", text(robot.Time(ticks)), "n", fmt.Sprint(ticks))
-	for i, path := range []string{"position[3]", "velocity[40]"} {
+	query := []string{"id", joints.String(), "from", text(robot.Time(0)), "to", text(robot.Time(ticks)), "n", fmt.Sprint(ticks)}
+	for _, path := range paths {
+		query = append(query, "path", path)
+	}
+	got := read[series](p, "series", query...)
+	for i, path := range paths {
 		of, err := typ.Numbers([]string{path})
 		if err != nil {
 			t.Fatal(err)

@@ -224,7 +224,7 @@ func (s *session) commit(ctx context.Context, u *engram.EntityUpdate) error {
 // business.
 func (s *session) query(ctx context.Context, q *engram.Query, log *slog.Logger) error {
 	own := *q
-	own.Memories = nil
+	own.Memories, own.Numbers = nil, nil // whether numbers are taken out of the snapshots is not, either
 	for _, n := range q.Memories {
 		if match, err := n.Names.Matcher(); err == nil && match.Match(s.memory) {
 			n.Names = engram.OneOf(s.memory)

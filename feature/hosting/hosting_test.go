@@ -197,6 +197,41 @@ func TestBadAnswers(t *testing.T) {
 	p.refused(engram.Invalid, "call 77")
 }
 
+// A query for numbers is to a program one for the snapshots that these are taken out of.
+func TestHookOfAQueryForNumbers(t *testing.T) {
+	s := serving.New(t)
+	p := begin(t, dial(t, s, rpc.Options{}), hooks(engramv1.Hook_HOOK_QUERY)).begun()
+	if _, err := s.Commit(t.Context(), one(t)); err != nil {
+		t.Fatal(err)
+	}
+	q := engram.SelectID(entity, engram.All())
+	var got []float64
+	q.Numbers = &engram.Numbers{Paths: []string{""}, Take: func(_ engram.Time, row []float64) error {
+		got = append(got, row...)
+		return nil
+	}}
+	done := make(chan error, 1)
+	go func() { done <- s.QueryParts(t.Context(), q, func(*engram.Result) error { return nil }) }()
+	asked := make(chan *engramv1.HostResponse, 1)
+	go func() {
+		if call, err := p.next(); err == nil {
+			asked <- call
+		}
+	}()
+	select {
+	case call := <-asked:
+		if len(call.GetQuery().GetMemories()) != 1 {
+			t.Errorf("the program is asked for %v", call)
+		}
+		p.answer(&engramv1.HostAnswer{Call: call.GetCall()})
+	case err := <-done:
+		t.Fatalf("the program is not asked: %v", err)
+	}
+	if err := <-done; err != nil || len(got) != 1 || got[0] != 1.5 {
+		t.Errorf("numbers %v, %v", got, err)
+	}
+}
+
 // A caller that gives up, or a program that ends, leaves nobody waiting.
 func TestEnds(t *testing.T) {
 	s := serving.New(t)

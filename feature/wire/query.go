@@ -10,6 +10,9 @@ import (
 
 // QueryMessage returns the request of a query.
 func QueryMessage(q engram.Query) (*engramv1.QueryRequest, error) {
+	if q.Numbers != nil {
+		return nil, engram.Errorf(engram.Unsupported, "", "numbers instead of snapshots are given within a process only; ask for the members as fields")
+	}
 	m := &engramv1.QueryRequest{
 		Target: engramv1.Target(q.Target), Source: engramv1.Source(q.Source), Type: q.Type, Where: q.Where, FilterOrder: engramv1.FilterOrder(q.FilterOrder), Fields: q.Fields, WithoutPayload: q.WithoutPayload,
 	}

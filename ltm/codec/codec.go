@@ -75,6 +75,34 @@ type MemberDecoder interface {
 	DecodeMembers(ctx context.Context, m Message, want []bool, members Members) ([]*engram.Snapshot, error)
 }
 
+// NumberDecoder is a decoder that can tell numbers in payloads without putting these together.
+type NumberDecoder interface {
+	Decoder
+	// DecodeNumbers returns a row of numbers for each snapshot that m completes, as rows reads them of what Decode returns;
+	// nil for one of which they cannot be read.
+	DecodeNumbers(ctx context.Context, m Message, rows *idf.NumberRows) ([][]float64, error)
+}
+
+// RowsOf reads a row of each of some snapshots, nil for one of which they cannot be read.
+func RowsOf(snapshots []*engram.Snapshot, rows *idf.NumberRows) [][]float64 {
+	out := newRows(len(snapshots), rows.Len())
+	for i, s := range snapshots {
+		if rows.Read(s, out[i]) != nil {
+			out[i] = nil
+		}
+	}
+	return out
+}
+
+// newRows returns rows, which share one piece of memory.
+func newRows(n, width int) [][]float64 {
+	all, out := make([]float64, n*width), make([][]float64, n)
+	for i := range out {
+		out[i], all = all[:width:width], all[width:]
+	}
+	return out
+}
+
 // Members says what is asked for of payloads of a type. Nil asks for all.
 type Members func(typ string) idf.Kept
 

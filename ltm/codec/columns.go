@@ -286,8 +286,40 @@ func (e *columnsEncoder) Close() error {
 	return nil
 }
 
+// openColumns returns what a message has in columns, and the times of its payloads' snapshots; nil if it is in plain form,
+// which m is made then.
+func openColumns(m *Message) (*ltmv1.Columns, []int64, error) {
+	if m.Type != ColumnsType {
+		return nil, nil, nil
+	}
+	body := &ltmv1.Columns{}
+	if err := proto.Unmarshal(m.Bytes, body); err != nil {
+		return nil, nil, engram.Errorf(engram.Corrupt, ColumnsType, "a message is damaged: %w", err)
+	}
+	if body.Version == columnsPlain {
+		m.Bytes = body.Plain
+		return nil, nil, nil
+	}
+	times := make([]int64, 0, len(m.Snapshots))
+	for _, s := range m.Snapshots {
+		for range s.Instances {
+			times = append(times, int64(s.Time))
+		}
+	}
+	switch {
+	case body.Version != columnsVersion:
+		return nil, nil, engram.Errorf(engram.Unsupported, ColumnsType, "layout %d is not known; a newer version of Engram wrote it", body.Version)
+	case int(body.Payloads) != len(times):
+		return nil, nil, engram.Errorf(engram.Corrupt, ColumnsType, "a message of %d payloads stands for snapshots of %d", body.Payloads, len(times))
+	case body.Bytes > maxColumnsPlain:
+		return nil, nil, engram.Errorf(engram.Corrupt, ColumnsType, "a message of %d bytes of payloads; at most %d are read", body.Bytes, maxColumnsPlain)
+	}
+	return body, times, nil
+}
+
 type columnsDecoder struct {
-	plain plainDecoder // of snapshots in plain form
+	plain  plainDecoder // of snapshots in plain form
+	leaves leaves
 }
 
 func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {
@@ -296,33 +328,12 @@ func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]
 
 // DecodeMembers implements [MemberDecoder].
 func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bool, members Members) ([]*engram.Snapshot, error) {
-	if m.Type != ColumnsType {
+	body, times, err := openColumns(&m)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
 		return d.plain.Decode(ctx, m, want)
-	}
-	fail := func(format string, args ...any) ([]*engram.Snapshot, error) {
-		return nil, engram.Errorf(engram.Corrupt, ColumnsType, format, args...)
-	}
-	var body ltmv1.Columns
-	if err := proto.Unmarshal(m.Bytes, &body); err != nil {
-		return fail("a message is damaged: %w", err)
-	}
-	if body.Version == columnsPlain {
-		m.Bytes = body.Plain
-		return d.plain.Decode(ctx, m, want)
-	}
-	var times []int64
-	for _, s := range m.Snapshots {
-		for range s.Instances {
-			times = append(times, int64(s.Time))
-		}
-	}
-	switch {
-	case body.Version != columnsVersion:
-		return nil, engram.Errorf(engram.Unsupported, ColumnsType, "layout %d is not known; a newer version of Engram wrote it", body.Version)
-	case int(body.Payloads) != len(times):
-		return fail("a message of %d payloads stands for snapshots of %d", body.Payloads, len(times))
-	case body.Bytes > maxColumnsPlain:
-		return fail("a message of %d bytes of payloads; at most %d are read", body.Bytes, maxColumnsPlain)
 	}
 	last := len(m.Snapshots) - 1
 	for want != nil && last >= 0 && !want[last] {
@@ -335,7 +346,7 @@ func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bo
 	}
 	t, err := parseTree(body.Structure, body.Data, times, func(which []int64, root int) idf.Kept {
 		return members.ofPayload(m.Snapshots, slices.Index(which, int64(root)+1))
-	})
+	}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +384,7 @@ func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bo
 				slab = slices.Grow(slab, min(int(body.Bytes), len(slab)*(len(times)-payloads)))
 			}
 			if len(slab) > int(body.Bytes) {
-				return fail("the payloads have more than the %d bytes that they are said to have", body.Bytes)
+				return nil, engram.Errorf(engram.Corrupt, ColumnsType, "the payloads have more than the %d bytes that they are said to have", body.Bytes)
 			}
 			if want == nil || want[i] {
 				snapshots[i].Instances[j].Payload.Bytes = slab[start:len(slab):len(slab)]

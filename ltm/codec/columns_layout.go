@@ -107,13 +107,15 @@ func (w *treeWriter) value(n *node, times []int64) {
 	}
 }
 
-// parseTree is the inverse of append. Of root i it reads what keep(i) keeps. Errors are Corrupt.
-func parseTree(structure, data []byte, times []int64, keep func(which []int64, root int) idf.Kept) (*tree, error) {
+// parseTree is the inverse of append. Of root i it reads what keep(i) keeps. With spare leaves all columns but those of
+// presence and of counts are left unread, see [node.load]; then there is no keep, and the tree is lost when these are emptied.
+// Errors are Corrupt.
+func parseTree(structure, data []byte, times []int64, keep func(which []int64, root int) idf.Kept, spare *leaves) (*tree, error) {
 	plain, err := vector.Decompress(structure, maxColumnsPlain)
 	if err != nil {
 		return nil, err
 	}
-	r := treeReader{structure: plain}
+	r := treeReader{structure: plain, leaves: spare}
 	length := r.uvarint()
 	if length > uint64(len(r.structure)) {
 		return nil, r.fail("its structure is cut")
@@ -135,8 +137,11 @@ func parseTree(structure, data []byte, times []int64, keep func(which []int64, r
 	}
 	t.kept = r.texts(counts[0])
 	for i := range int(roots) {
-		n := &node{kind: kindMessage}
-		r.body(n, counts[i+1], t.timesOf(i, times), 1, keep(t.which, i))
+		n, kept := r.node(kindMessage), idf.KeptWhole()
+		if spare == nil {
+			kept = keep(t.which, i)
+		}
+		r.body(n, counts[i+1], t.timesOf(i, times), 1, kept)
 		t.roots = append(t.roots, n)
 	}
 	if left := len(r.structure) + len(r.vectors.Head) + len(r.vectors.Data); r.err == nil && left > 0 {
@@ -151,8 +156,66 @@ type treeReader struct {
 	vectors   vector.Reader
 	nodes     int
 	values    int
-	bytes     int // of texts
+	bytes     int     // of texts
+	leaves    *leaves // where columns are left unread; nil where they are read
 	err       error
+}
+
+// leaves has the nodes of a tree whose columns are left unread. The next such tree takes them over: with many small messages
+// most of the time would go into making them.
+type leaves struct {
+	nodes []*node // those that are not in use are empty
+	n     int     // of these in use
+}
+
+// unread is a column that was passed over: where it begins.
+type unread struct {
+	at    vector.Reader
+	n     int
+	times []int64
+}
+
+// node returns an empty node.
+func (r *treeReader) node(k kind) *node {
+	l := r.leaves
+	if l == nil {
+		return &node{kind: k}
+	}
+	if l.n == len(l.nodes) {
+		l.nodes = append(l.nodes, &node{})
+	}
+	n := l.nodes[l.n]
+	l.n++
+	n.kind = k
+	return n
+}
+
+// empty ends the use of the nodes, so that nothing of the message is held: a decoder that waits for its next one is not
+// accounted for.
+func (l *leaves) empty() {
+	for _, n := range l.nodes[:l.n] {
+		*n = node{fields: n.fields[:0], elems: n.elems[:0]}
+	}
+	if l.n = 0; len(l.nodes) > maxTreeNodes/4 {
+		l.nodes = nil
+	}
+}
+
+// leave passes over a column of n values, to be read by [node.load].
+func (r *treeReader) leave(f *node, n int, times []int64) {
+	f.unread = unread{r.vectors, n, times}
+	r.pass(f.kind, n)
+}
+
+// load reads a column that was left unread, unless it was loaded. The error is Corrupt.
+func (n *node) load() error {
+	if n.unread.n == 0 {
+		return nil
+	}
+	r := treeReader{vectors: n.unread.at}
+	r.column(n, n.unread.n, n.unread.times)
+	n.unread.n = 0
+	return r.err
 }
 
 func (r *treeReader) fail(format string, args ...any) error {
@@ -262,7 +325,8 @@ func (r *treeReader) body(m *node, n int, times []int64, depth int, keep idf.Kep
 		}
 		number := r.uvarint()
 		what := r.byte()
-		f := &node{number: protowire.Number(number), kind: kind(what & 15), occurs: occurs(what >> 4)}
+		f := r.node(kind(what & 15))
+		f.number, f.occurs = protowire.Number(number), occurs(what>>4)
 		if r.nodes++; r.nodes > 4*maxTreeNodes || number == 0 || number > uint64(protowire.MaxValidNumber) || f.kind >= kinds ||
 			f.occurs >= occurrences || f.kind == kindMessage && f.occurs == occursUnlessZero || f.occurs == occursPacked && f.kind.wire() == protowire.BytesType {
 			r.fail("member %d of kind %d cannot be", number, what)
@@ -319,7 +383,7 @@ func (r *treeReader) list(f *node, n, depth int, keep idf.Kept) {
 		if r.err != nil {
 			return
 		}
-		e := &node{kind: f.kind}
+		e := r.node(f.kind)
 		r.nodes++
 		kept := keep.Item(int(i))
 		if i == elems && keep.Beyond(int(i)) {
@@ -340,11 +404,17 @@ func (r *treeReader) value(f *node, n int, times []int64, depth int, keep idf.Ke
 	switch {
 	case f.kind == kindMessage:
 		r.body(f, n, times, depth+1, keep)
-		return
 	case f.skip:
 		r.pass(f.kind, n)
-		return
+	case r.leaves != nil:
+		r.leave(f, n, times)
+	default:
+		r.column(f, n, times)
 	}
+}
+
+// column reads the column of a scalar.
+func (r *treeReader) column(f *node, n int, times []int64) {
 	switch f.kind {
 	case kindText:
 		f.texts = r.texts(n)

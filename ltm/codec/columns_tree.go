@@ -63,7 +63,10 @@ type node struct {
 
 	plan *plan // while shredding
 
-	skip bool // its values were not read
+	skip   bool     // its values were not read
+	unread unread   // its values, as long as they are not read
+	ones   [][]byte // of a list of texts, once it was asked for: what each element is in all lists; nil if that differs
+	asked  bool     // for ones
 }
 
 // column is a row of integers with a place to read on.

@@ -28,7 +28,7 @@ type cacheKey struct {
 	kind   cacheKind
 	offset int64
 	at     int64
-	// members are those that payloads have, as far as they were read; "" for all.
+	// members are those that payloads have, as far as they were read, "" for all; or which numbers were read.
 	members string
 }
 
@@ -39,6 +39,8 @@ const (
 	cacheIndex                    // *blockIndex
 	cacheTable                    // *blockTable
 	cacheDecoded                  // []*engram.Snapshot: what a message completes
+	cachePlaces                   // []codedMessage: the messages of a run, without their bytes and the run
+	cacheNumbers                  // [][]float64: numbers of what a message completes
 )
 
 type cached struct {
@@ -84,7 +86,7 @@ func (c *Cache) get(k cacheKey) (any, bool) {
 // put holds a value of so many bytes; one that is larger than half the cache is
 // not held, as it would drive out all others.
 func (c *Cache) put(k cacheKey, value any, bytes int64) {
-	bytes += entryBytes
+	bytes += entryBytes + int64(len(k.members))
 	if c == nil || bytes > c.max/2 {
 		return
 	}
@@ -103,6 +105,18 @@ func (c *Cache) put(k cacheKey, value any, bytes int64) {
 	c.mu.bytes += bytes
 	for c.mu.bytes > c.max {
 		c.dropLocked(c.mu.order.Back())
+	}
+}
+
+// spend says that a value will hardly be asked for again: it goes first.
+func (c *Cache) spend(k cacheKey) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.mu.entries[k]; ok {
+		c.mu.order.MoveToBack(e)
 	}
 }
 

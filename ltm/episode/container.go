@@ -85,9 +85,13 @@ func (c *container) readAt(off int64, n int) ([]byte, error) {
 	return b, nil
 }
 
+func (c *container) chunkKey(off int64) cacheKey {
+	return cacheKey{source: c.source, kind: cacheChunk, offset: off}
+}
+
 // chunk returns the records of the chunk whose record of that length begins at off.
 func (c *container) chunk(ctx context.Context, off int64, length uint64) ([]byte, error) {
-	key := cacheKey{source: c.source, kind: cacheChunk, offset: off}
+	key := c.chunkKey(off)
 	if v, ok := c.cache.get(key); ok {
 		return v.([]byte), nil
 	}

@@ -20,6 +20,9 @@ type codedMessage struct {
 	first, last   int // the run's versions that it completes
 }
 
+// placeBytes is about what a message takes without its bytes and its run.
+const placeBytes = 160
+
 // messagePlace is where a message's record lies: its chunk, and its offset there.
 type messagePlace struct{ chunk, at int64 }
 
@@ -52,17 +55,28 @@ func (t *timeline) coded(ctx context.Context, r *placedRun) ([]codedMessage, err
 }
 
 // loadCoded loads the versions first to last of run k of block i.
-func (t *timeline) loadCoded(ctx context.Context, i int, x *blockIndex, k, first, last int, out []*engram.Snapshot) (err error) {
+func loadCoded[T any](ctx context.Context, t *timeline, i int, x *blockIndex, k, first, last int, out []T, as form[T]) (err error) {
 	r := x.runs[k]
-	messages, err := t.coded(ctx, r)
-	if err != nil {
-		return err
+	// What the cache has of them is found without the messages themselves.
+	key := cacheKey{source: t.source, kind: cachePlaces, offset: r.at, at: int64(r.offset)}
+	held, bare := t.cache.get(key)
+	messages, _ := held.([]codedMessage)
+	if !bare {
+		if messages, err = t.coded(ctx, r); err != nil {
+			return err
+		}
+		places := slices.Clone(messages)
+		for i := range places {
+			places[i].Bytes, places[i].run = nil, nil
+		}
+		t.cache.put(key, places, int64(len(places)*placeBytes))
 	}
+	defer as.loaded(r, first, last)
 	def := t.channel(r.channel)
 	if def == nil {
 		return engram.Errorf(engram.Corrupt, t.path, "the channel %d of %s is not defined", r.channel, t.entity)
 	}
-	key := decoderKey{t.number, def.config.Codec, string(def.config.Params)}
+	decoder := decoderKey{t.number, def.config.Codec, string(def.config.Params)}
 	var d *pooledDecoder
 	defer func() {
 		if d != nil {
@@ -76,22 +90,22 @@ func (t *timeline) loadCoded(ctx context.Context, i int, x *blockIndex, k, first
 			continue
 		}
 		at := cacheKey{source: t.source, kind: cacheDecoded, offset: m.place.chunk, at: m.place.at}
-		v, held := t.cache.get(at)
-		if !held && t.members != nil {
-			some := at
-			some.members = t.membersName
-			v, held = t.cache.get(some)
-		}
-		if held {
-			copy(out[a-first:b-first], v.([]*engram.Snapshot)[a-m.first:b-m.first])
+		if got, held := as.held(at); held {
+			copy(out[a-first:b-first], got[a-m.first:b-m.first])
 			continue
+		}
+		if bare {
+			if messages, err = t.coded(ctx, r); err != nil {
+				return err
+			}
+			m, bare = &messages[j], false
 		}
 		if d == nil || !m.Key && (j == 0 || d.last != messages[j-1].place) {
 			if d != nil {
 				t.decoders.put(d, true)
 				d = nil
 			}
-			if d, err = t.decoderAt(ctx, key, def, i, x, k, messages, j); err != nil {
+			if d, err = t.decoderAt(ctx, decoder, def, i, x, k, messages, j); err != nil {
 				return err
 			}
 		}
@@ -102,23 +116,11 @@ func (t *timeline) loadCoded(ctx context.Context, i int, x *blockIndex, k, first
 				want[v-m.first] = true
 			}
 		}
-		members := t.members
-		if _, can := d.Decoder.(codec.MemberDecoder); !can {
-			members = nil
-		} else if members != nil {
-			at.members = t.membersName
-		}
-		got, err2 := d.decode(ctx, m, want, members)
+		got, at, size, err2 := as.decode(ctx, d, m, want, at)
 		if err2 != nil {
 			return engram.Errorf(engram.CodeOf(err2), t.path, "a message of %s in the chunk at %d cannot be decoded: %w", t.entity, m.place.chunk, err2)
 		}
 		copy(out[a-first:b-first], got[a-m.first:b-m.first])
-		size := 0
-		for _, s := range got {
-			if s != nil {
-				size += s.Size() + 112
-			}
-		}
 		t.cache.put(at, got, int64(size))
 	}
 	return nil
@@ -209,19 +211,25 @@ type pooledDecoder struct {
 }
 
 // decode decodes a message and checks that it gave what it was to give.
-func (d *pooledDecoder) decode(ctx context.Context, m *codedMessage, want []bool, members codec.Members) (got []*engram.Snapshot, err error) {
+func (d *pooledDecoder) decode(ctx context.Context, m *codedMessage, want []bool, members codec.Members) ([]*engram.Snapshot, error) {
+	return decoded(d, m, func(coded codec.Message) ([]*engram.Snapshot, error) {
+		if members != nil {
+			return d.Decoder.(codec.MemberDecoder).DecodeMembers(ctx, coded, want, members)
+		}
+		return d.Decode(ctx, coded, want)
+	})
+}
+
+// decoded decodes a message in a form and checks that this gave what it was to give.
+func decoded[T any](d *pooledDecoder, m *codedMessage, decode func(coded codec.Message) ([]T, error)) ([]T, error) {
 	coded := m.Message
 	coded.Snapshots = m.run.columns.snapshots(m.first, m.last)
-	if members != nil {
-		got, err = d.Decoder.(codec.MemberDecoder).DecodeMembers(ctx, coded, want, members)
-	} else {
-		got, err = d.Decode(ctx, coded, want)
-	}
+	got, err := decode(coded)
 	if err != nil {
 		return nil, err
 	}
 	if len(got) != m.last-m.first {
-		return nil, engram.Errorf(engram.Corrupt, "", "it gave %d versions instead of %d", len(got), len(m.Snapshots))
+		return nil, engram.Errorf(engram.Corrupt, "", "it gave %d versions instead of %d", len(got), len(coded.Snapshots))
 	}
 	d.last = m.place
 	return got, nil

@@ -125,6 +125,9 @@ type Timeline interface {
 	// payloads. A video frame needs the frames from the last key frame on; they
 	// are decoded for it and cached.
 	Load(ctx context.Context, i, first, last int) ([]*engram.Snapshot, error)
+	// Numbers returns a row for each of the versions first to last, exclusive, of block i, as rows reads them of what Load
+	// returns; nil for one of which they cannot be read. They are cached, and must not be changed.
+	Numbers(ctx context.Context, i, first, last int, rows *idf.NumberRows) ([][]float64, error)
 	// Members returns the same timeline for who needs only some members of payloads: Load
 	// may leave the others out. Equal names say that the members are the same.
 	Members(name string, of codec.Members) Timeline

@@ -66,3 +66,21 @@ func RawWaiting(w *Writer) int {
 	defer w.mu.Unlock()
 	return w.mu.raw
 }
+
+// PlacesWithRuns returns how many of the cache's entries of places hold a run; -1 if there are no such entries.
+func (c *Cache) PlacesWithRuns() (n int) {
+	n = -1
+	for k, e := range c.mu.entries {
+		if k.kind != cachePlaces {
+			continue
+		}
+		n = max(n, 0)
+		for _, m := range e.Value.(*cached).value.([]codedMessage) {
+			if m.run != nil || m.Bytes != nil {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}

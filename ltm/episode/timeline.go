@@ -9,6 +9,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
@@ -248,14 +249,25 @@ func (t *timeline) envelope(ctx context.Context, s segment) (*run, error) {
 
 // Load returns the versions first to last, exclusive, of block i with their payloads.
 func (t *timeline) Load(ctx context.Context, i, first, last int) ([]*engram.Snapshot, error) {
+	return load(ctx, t, i, first, last, asSnapshots{t})
+}
+
+// Numbers implements [Timeline].
+func (t *timeline) Numbers(ctx context.Context, i, first, last int, rows *idf.NumberRows) ([][]float64, error) {
+	return load(ctx, t, i, first, last, asRows{t, rows})
+}
+
+// load returns the versions first to last, exclusive, of block i in a form.
+func load[T any](ctx context.Context, t *timeline, i, first, last int, as form[T]) ([]T, error) {
 	if err := t.block(i); err != nil {
 		return nil, err
 	}
 	if n := t.blocks[i].Count; first < 0 || last < first || last > n {
 		return nil, engram.Errorf(engram.OutOfRange, t.entity.String(), "versions %d to %d of block %d cannot be loaded; it has %d", first, last, i, n)
 	}
+	out := make([]T, last-first)
 	if i == len(t.table.refs) {
-		return slices.Clone(t.tail[first:last]), nil
+		return out, as.of(t.tail[first:last], out)
 	}
 	done, err := t.use()
 	if err != nil {
@@ -266,22 +278,21 @@ func (t *timeline) Load(ctx context.Context, i, first, last int) ([]*engram.Snap
 	if err != nil {
 		return nil, err
 	}
-	t.ahead.loaded(t, i)
-	out := make([]*engram.Snapshot, last-first)
+	as.begin(i)
 	if x.order == nil {
-		err = t.load(ctx, i, x, first, last, out)
+		err = loadRuns(ctx, t, i, x, first, last, out, as)
 		return out, err
 	}
 	// What lies together is loaded together.
 	wanted := slices.Clone(x.order[first:last])
 	slices.Sort(wanted)
-	found := make([]*engram.Snapshot, len(wanted))
+	found := make([]T, len(wanted))
 	for a := 0; a < len(wanted); {
 		b := a + 1
 		for b < len(wanted) && wanted[b] == wanted[b-1]+1 {
 			b++
 		}
-		if err := t.load(ctx, i, x, int(wanted[a]), int(wanted[b-1])+1, found[a:b]); err != nil {
+		if err := loadRuns(ctx, t, i, x, int(wanted[a]), int(wanted[b-1])+1, found[a:b], as); err != nil {
 			return nil, err
 		}
 		a = b
@@ -293,8 +304,8 @@ func (t *timeline) Load(ctx context.Context, i, first, last int) ([]*engram.Snap
 	return out, nil
 }
 
-// load puts the versions first to last, in the order of writing, into out.
-func (t *timeline) load(ctx context.Context, i int, x *blockIndex, first, last int, out []*engram.Snapshot) error {
+// loadRuns puts the versions first to last, in the order of writing, into out.
+func loadRuns[T any](ctx context.Context, t *timeline, i int, x *blockIndex, first, last int, out []T, as form[T]) error {
 	for k := range x.runs {
 		r := x.runs[k]
 		a, b := max(first, r.first), min(last, r.first+r.columns.n)
@@ -304,9 +315,12 @@ func (t *timeline) load(ctx context.Context, i int, x *blockIndex, first, last i
 		into := out[a-first : b-first]
 		var err error
 		if r.form == nil {
-			err = t.loadPlain(ctx, r, a-r.first, b-r.first, into)
+			var list []*engram.Snapshot
+			if list, err = t.loadPlain(ctx, r, a-r.first, b-r.first); err == nil {
+				err = as.of(list, into)
+			}
 		} else {
-			err = t.loadCoded(ctx, i, x, k, a-r.first, b-r.first, into)
+			err = loadCoded(ctx, t, i, x, k, a-r.first, b-r.first, into, as)
 		}
 		if err != nil {
 			return err
@@ -329,10 +343,10 @@ func (t *timeline) records(ctx context.Context, r *placedRun) ([]byte, error) {
 
 // loadPlain loads the run's versions first to last, of which each instance is a
 // message. Their payloads share one piece of memory, none with the cache.
-func (t *timeline) loadPlain(ctx context.Context, r *placedRun, first, last int, out []*engram.Snapshot) error {
+func (t *timeline) loadPlain(ctx context.Context, r *placedRun, first, last int) ([]*engram.Snapshot, error) {
 	b, err := t.records(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	broken := func() error {
 		return engram.Errorf(engram.Corrupt, t.path, "the messages of a run of %s in the chunk at %d do not fit its envelope", t.entity, r.at)
@@ -340,14 +354,14 @@ func (t *timeline) loadPlain(ctx context.Context, r *placedRun, first, last int,
 	from, to := r.columns.instances(first, last)
 	b, ok := r.from(b, from)
 	if !ok {
-		return broken()
+		return nil, broken()
 	}
 	bytes := 0
 	at := b
 	for k := from; k < to; k++ {
 		content, rest, ok := r.cut(at, k)
 		if !ok {
-			return broken()
+			return nil, broken()
 		}
 		bytes += len(content) - messageHead
 		at = rest
@@ -363,10 +377,11 @@ func (t *timeline) loadPlain(ctx context.Context, r *placedRun, first, last int,
 		slab[j].Payload.Bytes = data[at:len(data):len(data)]
 		b = rest
 	}
+	out := make([]*engram.Snapshot, len(snapshots))
 	for k := range snapshots {
 		out[k] = &snapshots[k]
 	}
-	return nil
+	return out, nil
 }
 
 // timelineOf sorts a tail and puts it behind the blocks.

@@ -82,6 +82,18 @@ func (r *Reader) Texts(n int) [][]byte { return r.texts(n, false) }
 // SkipTexts passes over a vector of n texts.
 func (r *Reader) SkipTexts(n int) { r.texts(n, true) }
 
+// OneText reads a vector of texts that are all one. Ok is false for others, of which nothing is read.
+func (r *Reader) OneText() (text []byte, ok bool) {
+	if len(r.Head) == 0 || r.Head[0] != textsSame {
+		return nil, false
+	}
+	r.byte()
+	if t := r.joined(1, false); t != nil {
+		return t[0], true
+	}
+	return nil, false
+}
+
 // texts returns nil for texts that are skipped.
 func (r *Reader) texts(n int, skip bool) [][]byte {
 	if n > MaxCount {

@@ -117,6 +117,32 @@ await new Promise((done) => setTimeout(function look() {
 await new Promise((done) => latest.run(async (signal) => (await slow('c', Promise.resolve())(signal), done()), 'c'))
 assert.deepEqual(did.splice(0), ['b asked', 'b given up', 'c asked', 'c answered'])
 
+// After a task that took long there is a pause; what has another key does not wait for it to end, nor what comes after a stop.
+const [soon, clock] = [setTimeout, performance.now]
+let time0 = 0
+const pauses = []
+performance.now = () => (time0 += 1000)
+globalThis.setTimeout = (f, ms, ...more) => (ms === 250 ? pauses.push(f) : soon(f, ms, ...more))
+const kept = new Latest()
+const step = (name, key) => new Promise((done) => kept.run(async () => (did.push(name), done()), key))
+const paused = async (n) => {
+  while (pauses.length < n) await new Promise((done) => soon(done))
+}
+await step('a', 'a')
+await paused(1)
+await step('b', 'b')
+await paused(2)
+kept.stop()
+await step('b again', 'b')
+await paused(3)
+const waits = step('b waits', 'b')
+assert.deepEqual(did.splice(0), ['a', 'b', 'b again'])
+pauses.at(-1)()
+await waits
+assert.deepEqual(did.splice(0), ['b waits'])
+globalThis.setTimeout = soon
+performance.now = clock
+
 // Of a pattern as text is known which names it cannot match.
 assert.deepEqual(levelsOf('Object/*/~a\\/b|c/\\*x\\/y'), ['Object', undefined, undefined, '*x/y'])
 assert.deepEqual(levelsOf('*'), [undefined])

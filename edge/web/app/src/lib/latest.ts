@@ -1,7 +1,7 @@
 /**
  * Runs one task at a time: while one runs, only the newest of those that are asked for meanwhile waits. So who asks
  * faster than the server answers sees fewer answers, and nothing piles up. Between tasks half as much time is left as one
- * takes, for the rest of the page and of the machine.
+ * takes, for the rest of the page and of the machine; not before one with another key, which somebody waits for.
  */
 export class Latest {
   #waiting?: { task: (signal: AbortSignal) => Promise<void>; key?: string }
@@ -35,10 +35,20 @@ export class Latest {
       }
       if (this.#abort.signal.aborted) continue
       const took = performance.now() - begun
-      if (took > 16) await new Promise((done) => setTimeout(done, Math.min(took / 2, 250)))
+      if (took > 16) await pause(Math.min(took / 2, 250), this.#abort.signal)
       // A page that is not looked at waits here.
       await new Promise((done) => requestAnimationFrame(done))
     }
     this.#abort = undefined
   }
 }
+
+/** Waits for so many ms, or until it is given up. */
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((done) => {
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      done()
+    })
+  })
