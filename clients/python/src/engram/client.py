@@ -390,7 +390,10 @@ class Memory:
             return []
         if "image" in heads and not any(m.name == "image" for t in types for m in t.members):  # the payload itself
             return []
-        return [*heads, "name"] if "name" not in heads and all(any(m.name == "name" for m in t.members) for t in types) else heads
+        named = [any(m.name == "name" for m in t.members) for t in types]
+        if "name" in heads or not any(named):
+            return heads
+        return [*heads, "name"] if all(named) else []
 
     def tree(self, pattern: str = "*") -> list[ID]:
         """The IDs of all entities that match a pattern."""
