@@ -78,6 +78,9 @@ class Renamed(Transport):
         encoded: bytes = answer.SerializeToString()
         return encoded
 
+    def reached(self) -> None:
+        self._transport.reached()
+
     def query(self, request: bytes) -> Reply:
         question = message("QueryRequest").FromString(request)
         question.pattern = self._names.there(question.pattern)

@@ -181,6 +181,17 @@ class Rpc(Transport):
     def call(self, procedure: str, request: bytes) -> bytes:
         return self.unary("MemoryService/" + procedure, request)
 
+    def reached(self) -> None:
+        """Waits until there is a connection, as long as making one may take: other calls fail while gRPC pauses before it tries again."""
+        try:
+            self._channel.unary_unary(self._path + "MemoryService/Info")(b"", timeout=self.timeout, wait_for_ready=True)
+        except grpc.RpcError as e:
+            if e.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise errors.Unavailable(self.address, f"the memory server does not answer within {self.timeout:g} s") from None
+            raise domain_error(e, self.address) from None
+        except ValueError:
+            raise errors.Closed(self.address) from None
+
     def commit(self, updates: list[Commit], recorded: bool) -> list[Committed]:
         request = _commit_request(updates, recorded)
         answer = message("CommitResponse").FromString(self.unary("MemoryService/Commit", request.SerializeToString()))

@@ -132,6 +132,7 @@ class CommitStream(_Asynchronous):
         await self._run(lambda: stream.commit(entity, value, **options))
 
     flush = _awaited(_CommitStream.flush)
+    close = _awaited(_CommitStream.close)
 
     @property
     def committed(self) -> int:
@@ -143,10 +144,8 @@ class CommitStream(_Asynchronous):
 
     async def __aexit__(self, kind: Optional[type[BaseException]], *_: object) -> None:
         try:
-            if kind is None:
-                await self.flush()
+            await self._run(functools.partial(self._sync.__exit__, kind))
         finally:
-            self._sync.close()
             self._threads.shutdown(wait=False)
 
 
