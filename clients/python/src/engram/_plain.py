@@ -57,10 +57,11 @@ def rigid(matrix: Any) -> tuple[Array, Array]:
     """Returns the translation and the rotation in a homogeneous matrix of 4x4. ValueError if it is none."""
     m = numeric(matrix)
     if m.shape != (4, 4):
-        raise ValueError(f"a pose is a matrix of 4x4, not of {' x '.join(map(str, m.shape))}")
+        raise ValueError(f"a 4x4 matrix is wanted for a pose, not one of {' x '.join(map(str, m.shape))}")
+    rotation = rotation_of(m)
     if np.abs(m[3] - (0, 0, 0, 1)).max() > 1e-6:
         raise ValueError(f"the last row of a pose's matrix is 0 0 0 1, not {' '.join(f'{v:g}' for v in m[3])}; is it transposed?")
-    return m[:3, 3], rotation_of(m)
+    return m[:3, 3], rotation
 
 
 def numeric(value: Any) -> Array:

@@ -34,6 +34,9 @@ class _Names:
 
     def snapshot(self, s: Snapshot) -> Snapshot:
         s.entity = self.here(s.entity)
+        s._id = None
+        for i in s.instances:
+            i._entity = s.entity
         return s
 
     def reply(self, r: Reply) -> Reply:

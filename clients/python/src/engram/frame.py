@@ -12,7 +12,7 @@ from . import idf
 from ._named import Names, aligned
 from .errors import Invalid, NotFound
 from .ids import ID
-from .snapshots import Missing, Result, Snapshot
+from .snapshots import Missing, Result, Snapshot, lacking
 from .times import Duration, SpanLike, Time, TimeLike, from_numpy, parse_span, parse_time
 
 if TYPE_CHECKING:
@@ -277,12 +277,6 @@ def read_frame(m: Source, pattern: Union[str, Iterable[str]], *, range: Any, fie
         frame = parts[0][1] if len(parts) == 1 else _stacked(parts)
     frame.missing = found.missing
     return frame
-
-
-def lacking(missing: Sequence[Missing]) -> str:
-    """Says what is missing."""
-    parts = [f"{m.count} of {m.id} from {m.start} to {m.end} ({m.reason}{f': {m.detail}' if m.detail else ''})" for m in missing[:3]]
-    return ", ".join(parts) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
 
 
 def heads(fields: Iterable[str]) -> list[str]:

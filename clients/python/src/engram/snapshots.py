@@ -26,7 +26,7 @@ def shortest(single: float) -> float:
 class Instance:
     """One datum of a snapshot. ``instance["position"]`` is a member of its payload."""
 
-    __slots__ = ("type", "data", "sent", "confidence", "_types", "_value", "_snapshot", "_index")
+    __slots__ = ("type", "data", "sent", "confidence", "_types", "_value", "_entity", "_time", "_index")
 
     def __init__(self, type: str, data: Buffer, sent: Optional[int], confidence: float, types: "Registry") -> None:
         self.type = type
@@ -35,13 +35,12 @@ class Instance:
         self.confidence = confidence if confidence == 1 else shortest(confidence)
         self._types = types
         self._value: Any = None
-        self._snapshot: Optional[Snapshot] = None
-        self._index = 0
+        # Of its snapshot; that itself would make a cycle of both, which only the collector frees.
+        self._entity, self._time, self._index = ID(), Time(0), 0
 
     @property
     def id(self) -> ID:
-        assert self._snapshot is not None
-        return ID(f"{self._snapshot.id}/{self._index}")
+        return ID(f"{self._entity}/{self._time}/{self._index}")
 
     @property
     def value(self) -> Any:
@@ -86,7 +85,7 @@ class Snapshot(Sequence[Instance]):
         self.instances = instances
         self._id: Optional[ID] = None
         for i, instance in enumerate(instances):
-            instance._snapshot, instance._index = self, i
+            instance._entity, instance._time, instance._index = entity, self.time, i
 
     @property
     def id(self) -> ID:
@@ -152,6 +151,12 @@ class Missing(NamedTuple):
     end: Time
     example: str = ""
     detail: str = ""
+
+
+def lacking(missing: Sequence[Missing]) -> str:
+    """Says what is missing."""
+    parts = [f"{m.count} of {m.id} from {m.start} to {m.end} ({m.reason}{f': {m.detail}' if m.detail else ''})" for m in missing[:3]]
+    return ", ".join(parts) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
 
 
 class CopyUsed(NamedTuple):

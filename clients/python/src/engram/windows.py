@@ -8,9 +8,9 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from .errors import Invalid
-from .frame import At, Column, Frame, Source, heads, lacking, tables, times_of
+from .frame import At, Column, Frame, Source, heads, tables, times_of
 from .ids import ID
-from .snapshots import Missing
+from .snapshots import Missing, lacking
 from .times import SpanLike, Time, parse_span
 
 Array = np.ndarray[Any, Any]
