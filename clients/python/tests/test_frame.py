@@ -243,6 +243,10 @@ class Frames(WithServer):
         self.assertIn("position.a", self.m.frame(self.e)._repr_html_())
         self.assertIn("battery_charge", self.m.latest(self.e)._repr_html_())
         self.assertIn(self.e, self.m.query(self.e)._repr_html_())
+        with self.m.watch(self.e, backfill=1) as w, self.m.watch(self.e, backfill=1, data=False) as ids:
+            self.assertIn("battery_charge", w.get(timeout=120)._repr_html_())
+            self.assertIn(self.e, ids.get(timeout=120)._repr_html_())
+        self.assertIn("position", self.m.windows({self.e: (0, 0)})._repr_html_())
 
 
 def pointer(capsule, name, kind):
@@ -269,7 +273,8 @@ class Arrow(unittest.TestCase):
     def test_stream(self):
         frame = self.frame()
         alive = len(_arrow._alive)
-        capsule = frame.__arrow_c_stream__()
+        with self.assertWarnsRegex(UserWarning, "left out: image;"):
+            capsule = frame.__arrow_c_stream__()
         stream = pointer(capsule, b"arrow_array_stream", _arrow.ArrowArrayStream)
         schema, array = _arrow.ArrowSchema(), _arrow.ArrowArray()
         self.assertEqual(stream.get_schema(ctypes.pointer(stream), ctypes.pointer(schema)), 0)
@@ -306,6 +311,12 @@ class Arrow(unittest.TestCase):
         self.assertFalse(array.release)
         del capsule, stream
         self.assertEqual(len(_arrow._alive), alive)
+
+    def test_names_that_are_taken(self):
+        """A member that is called as the times are has another name."""
+        f = Frame(np.array([10], np.int64).astype("datetime64[ns]"), {n: Column(np.array([1.0])) for n in ("time", "time_", "entity")}, np.array(["e"], object))
+        schema = pointer(f.__arrow_c_schema__(), b"arrow_schema", _arrow.ArrowSchema)
+        self.assertEqual([schema.children[i].contents.name for i in range(schema.n_children)], [b"time", b"entity", b"time_", b"time__", b"entity_"])
 
     def test_not_taken(self):
         alive = len(_arrow._alive), len(_arrow._capsules)

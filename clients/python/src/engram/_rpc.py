@@ -47,6 +47,8 @@ def domain_error(e: Any, address: str) -> errors.Error:
                         m = message("Error").FromString(parts.get(2, b""))
                         return _error(m)
     text = e.details() or str(e.code())
+    if e.code() == grpc.StatusCode.UNAVAILABLE and ("Trying to connect an http1.x server" in text or "missing SETTINGS" in text or "http2 header" in text):
+        text += "; it may want TLS: write https:// and give credentials"
     return _CODES.get(e.code(), errors.Internal)(address, text if e.code() != grpc.StatusCode.UNAVAILABLE else f"the memory server does not answer: {text}")
 
 

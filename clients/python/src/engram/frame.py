@@ -149,7 +149,8 @@ class Frame:  # no Mapping: polars would read one as a dict of columns, without 
         return pandas.DataFrame(columns, index=pandas.DatetimeIndex(self.times, tz="UTC", name="time"))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Arrow's PyCapsule interface: a stream of one record batch. Images and other objects are left out."""
+        """Arrow's PyCapsule interface: a stream of one record batch. Images and other objects are left out, with a
+        warning; a member ``time`` is ``time_`` there."""
         from ._arrow import stream_of
 
         return stream_of(self)

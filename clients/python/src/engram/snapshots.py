@@ -258,6 +258,11 @@ class Update:
     def __repr__(self) -> str:
         return f"<Update {self.number}: {self.id}>"
 
+    def _repr_html_(self) -> str:
+        from ._display import snapshot_html, table_html
+
+        return table_html(["number", "id"], [(self.number, self.id)]) if self.snapshot is None else snapshot_html(self.snapshot)
+
 
 class Committed(NamedTuple):
     """How a commit was stored."""

@@ -73,6 +73,11 @@ class Windows(Mapping[str, Window]):
     def __len__(self) -> int:
         return len(self._windows)
 
+    def _repr_html_(self) -> str:
+        from ._display import table_html
+
+        return table_html(["entity", "times x snapshots", "members"], [(k, " x ".join(map(str, w.mask.shape)), ", ".join(w.names)) for k, w in self.items()])
+
     def __repr__(self) -> str:
         return f"<Windows at {len(self.times)} times of {', '.join(self)}>"
 
