@@ -182,6 +182,9 @@ class Credentials(unittest.TestCase):
                 self.assertEqual(len(m.poses.tree()), 0)
             with self.assertRaisesRegex(engram.Forbidden, "engram auth add"):
                 engram.connect(address)
+            for plain in (server.http.replace("https://", "http://"), server.http.partition("//")[2]):
+                with self.assertRaisesRegex(engram.Forbidden, "wants TLS; write https://"):
+                    engram.connect(plain)
             with self.assertRaises(engram.NotFound):
                 engram.connect(address, credentials=os.path.join(folder, "none.credentials"))
             os.chmod(os.path.join(folder, "camera.credentials"), 0o644)

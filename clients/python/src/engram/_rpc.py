@@ -47,8 +47,6 @@ def domain_error(e: Any, address: str) -> errors.Error:
                         m = message("Error").FromString(parts.get(2, b""))
                         return _error(m)
     text = e.details() or str(e.code())
-    if e.code() == grpc.StatusCode.UNAVAILABLE and ("Trying to connect an http1.x server" in text or "missing SETTINGS" in text or "http2 header" in text):
-        text += "; it may want TLS: write https:// and give credentials"
     return _CODES.get(e.code(), errors.Internal)(address, text if e.code() != grpc.StatusCode.UNAVAILABLE else f"the memory server does not answer: {text}")
 
 
@@ -69,6 +67,25 @@ def target_of(address: str) -> tuple[str, bool]:
     if not host or not port.isdigit() or not 0 < int(port) < 65536 or "/" in host_port:
         raise errors.Invalid(address, "not an address; write unix:/path, http://host:port or host:port")
     return host_port, secure
+
+
+def wants_tls(address: str, timeout: float) -> bool:
+    """Whether a server with TLS answers at an address that says nothing of it."""
+    import socket
+
+    target, secure = target_of(address)
+    if secure or target.startswith("unix:"):
+        return False
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    host, _, port = target.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout) as raw, context.wrap_socket(raw):
+            return True
+    except ssl.SSLError as e:
+        return "ALERT" in (e.reason or "")
+    except OSError:
+        return False
 
 
 class Credentials:

@@ -88,6 +88,11 @@ class Servers:
         if several:
             raise errors.Unavailable("", f"no memory server answers at {' or '.join(addresses)}; start one with 'engram serve', "
                                          f"or say where it is with {ADDRESS_VARIABLE}: {first}")
+        if not addresses[0].startswith(("local:", "nats:")):
+            from ._rpc import wants_tls
+
+            if wants_tls(addresses[0], self.timeout):
+                raise errors.Forbidden(first.thing, "the server there wants TLS; write https://, and give credentials, a file of 'engram auth add'")
         raise errors.Unavailable(first.thing, f"{first.message}; start a server there with 'engram serve --listen {addresses[0]}'")
 
     def _read_info(self) -> None:
