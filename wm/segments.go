@@ -38,7 +38,7 @@ func (w *WM) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error {
 	}
 	if c, ok := m.cores.Get(s.ID.CoreSegment()); ok {
 		if c.def != s {
-			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %v, durability %v, max ahead %v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.Durability, c.def.MaxAhead, c.def.FixedProviders)
+			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, durability %v, max ahead %v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.Durability, c.def.MaxAhead, c.def.FixedProviders)
 		}
 		return nil
 	}

@@ -186,7 +186,7 @@ func (w *WM) AddMemory(name string, bounds engram.Bounds) error {
 	defer w.mu.Unlock()
 	if m, ok := w.memories.Get(name); ok {
 		if m.bounds != bounds {
-			return engram.Errorf(engram.Conflict, id.String(), "the memory exists with other bounds: %v, not %v", m.bounds, bounds)
+			return engram.Errorf(engram.Conflict, id.String(), "the memory exists with other bounds: %+v, not %+v", m.bounds, bounds)
 		}
 		return nil
 	}
@@ -260,7 +260,7 @@ func canceled(ctx context.Context) error {
 
 func checkBounds(id engram.ID, b engram.Bounds) error {
 	if b.MaxCount < 0 || b.MaxAge < 0 || b.MaxBytes < 0 {
-		return engram.Errorf(engram.Invalid, id.String(), "%v: none may be negative; 0 means no bound", b)
+		return engram.Errorf(engram.Invalid, id.String(), "bounds %+v: none may be negative; 0 means no bound", b)
 	}
 	return nil
 }

@@ -132,9 +132,14 @@ def _numbers(out: list[bytes], m: idf.Member, value: Any, path: str) -> None:
     if m.kind in _FIXED:
         dtype = np.dtype(_FIXED[m.kind][1])
         given = _told(path, numbers_of, value, dtype.kind in "iu")
-        with np.errstate(over="ignore"):
+        if m.kind == idf.FLOAT:
+            with np.errstate(over="ignore"):
+                numbers = given.astype(dtype, copy=False)
+            lost = (np.isinf(numbers) & np.isfinite(given)).any()
+        else:
             numbers = given.astype(dtype, copy=False)
-        if dtype.kind in "iu" and not np.array_equal(numbers, given) or m.kind == idf.FLOAT and given.dtype.itemsize > 4 and (np.isinf(numbers) & np.isfinite(given)).any():
+            lost = dtype.kind in "iu" and not np.array_equal(numbers, given)
+        if lost:
             raise OutOfRange(path, f"not all of {value!r:.60} are {idf.KINDS[m.kind]}")
         value, data = numbers, numbers.tobytes()
     else:

@@ -29,7 +29,7 @@ def array_of(value: Any, wanted: str = "an array") -> Array:
 
 def numbers_of(value: Any, whole: bool = False) -> Array:
     """Returns the array of a list of numbers, as which no list of lists counts."""
-    a = array_of(value, "a list of numbers")
+    a = value if type(value) is np.ndarray else array_of(value, "a list of numbers")
     if a.ndim != 1 or a.size and a.dtype.kind not in ("biu" if whole else "biuf"):
         shape = f"one of shape {' x '.join(map(str, a.shape))}" if a.ndim > 1 and a.dtype.kind in "biuf" else f"{value!r:.60}"
         raise ValueError(f"a list of {'whole ' if whole and a.dtype.kind == 'f' else ''}numbers is wanted, not {shape}")
