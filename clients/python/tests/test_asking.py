@@ -88,6 +88,8 @@ class Asking(WithServer):
                      lambda: self.m.watch(e, queue=-1), lambda: self.m.query(e, latest=True), lambda: self.m.commit_all([{"text": "a"}])):
             with self.assertRaises(engram.Invalid):
                 call()
+        with self.assertRaisesRegex(engram.Invalid, "address=5"):
+            engram.connect(5)
         for wrong, text in (("/" + e, "no slash is before"), ("a//c/d", "not empty"), (e + "\0", "NUL"), (e + "x" * 5000, "at most 512 bytes"), ("a/b/c", "has four names")):
             with self.assertRaisesRegex(engram.Invalid, text):
                 self.m.commit(wrong, {"text": "a"})

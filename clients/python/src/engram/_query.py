@@ -28,7 +28,9 @@ def parse_range(value: Range) -> tuple[Optional[int], Optional[int]]:
     if isinstance(value, str) and ".." in value:
         start, _, end = value.partition("..")
         value = (start or None, end or None)
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list)) or getattr(value, "ndim", None):
+        ends: Any = value
+        value = tuple(ends)
         if len(value) != 2:
             raise errors.Invalid(repr(value), "a range has a start and an end, (start, end)")
         a, b = (None if v is None else parse_time(v) for v in value)

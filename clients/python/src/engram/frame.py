@@ -162,7 +162,7 @@ class Frame:  # no Mapping: polars would read one as a dict of columns, without 
 
     def __repr__(self) -> str:
         parts = [f"{n}{list(c.values.shape[1:]) if c.values.ndim > 1 else ''}: {c.values.dtype}" for n, c in self.columns.items()]
-        lacks = f"; {sum(m.count for m in self.missing)} snapshots are missing" if self.missing else ""
+        lacks = f"; {sum(m.count for m in self.missing) or 'some'} snapshots are missing" if self.missing else ""
         return f"<Frame of {len(self)} rows: {', '.join(parts)}{lacks}>"
 
     def _repr_html_(self) -> str:

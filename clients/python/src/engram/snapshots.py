@@ -155,7 +155,7 @@ class Missing(NamedTuple):
 
 def lacking(missing: Sequence[Missing]) -> str:
     """Says what is missing."""
-    parts = [f"{m.count} of {m.id} from {m.start} to {m.end} ({m.reason}{f': {m.detail}' if m.detail else ''})" for m in missing[:3]]
+    parts = [f"{m.count or 'some'} of {m.id} from {m.start} to {m.end} ({m.reason}{f': {m.detail}' if m.detail else ''})" for m in missing[:3]]
     return ", ".join(parts) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
 
 
