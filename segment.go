@@ -1,6 +1,10 @@
 package engram
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Durability says what a successful commit promises.
 type Durability uint8
@@ -33,6 +37,24 @@ type Bounds struct {
 	// MaxBytes are of an entity its payloads' bytes, of a memory the bytes of RAM that all
 	// it holds takes: payloads, and what entities, snapshots and segments cost besides.
 	MaxBytes int64
+}
+
+// String says the bounds in words.
+func (b Bounds) String() string {
+	var parts []string
+	if b.MaxCount != 0 {
+		parts = append(parts, fmt.Sprintf("%d snapshots", b.MaxCount))
+	}
+	if b.MaxAge != 0 {
+		parts = append(parts, b.MaxAge.String())
+	}
+	if b.MaxBytes != 0 {
+		parts = append(parts, fmt.Sprintf("%d bytes", b.MaxBytes))
+	}
+	if len(parts) == 0 {
+		return "no bounds"
+	}
+	return "at most " + strings.Join(parts, ", ")
 }
 
 // DefaultMaxAhead is how far a commit's time may lie ahead of the server's clock where

@@ -73,6 +73,15 @@ func (s *reader) readOne(ctx context.Context, entity engram.ID, sel engram.Snaps
 	for item := range r.All() {
 		return item.Snapshot, nil
 	}
+	if wmErr != nil && sel.Kind == engram.KindAtOrBefore { // the working memory may not know the entity, and the disk its later snapshots
+		later, err := s.Query(ctx, engram.SelectID(entity, engram.Latest(1)))
+		if err != nil {
+			return nil, err
+		}
+		for item := range later.All() {
+			return nil, engram.Errorf(engram.NotFound, entity.String(), "there is no snapshot at or before %v; the newest is of %v", sel.Time, item.Snapshot.Time)
+		}
+	}
 	switch {
 	case len(r.Missing) > 0:
 		return nil, engram.Errorf(engram.TooOld, entity.String(), "the snapshot is kept no more (%s); what is missing has times in %v", r.Missing[0].Reason, r.Missing[0].Interval)

@@ -1,6 +1,7 @@
 package ltm_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -28,5 +29,23 @@ func TestLatestOfAnEntityThatCameBack(t *testing.T) {
 	}
 	if got, err := l.Latest(t.Context(), engram.MustID(cup)); err != nil || got.Time != 11 {
 		t.Errorf("the latest: %v, %v; want that of 11", got, err)
+	}
+}
+
+// An entity of which only the disk has something is there at times before it, too.
+func TestBeforeWhatTheDiskHas(t *testing.T) {
+	const cup = "Test/Volatile/p/cup"
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	l.commit(t, cup, 10, marker(cup, 10, 0))
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	defer l.end(t)
+	_, err := l.AtOrBefore(t.Context(), engram.MustID(cup), 9)
+	if engram.CodeOf(err) != engram.NotFound || !strings.Contains(err.Error(), "no snapshot at or before") {
+		t.Errorf("before all that there is: %v", err)
 	}
 }

@@ -77,7 +77,7 @@ func (r *typeRule) had(t *query.OfType) bool {
 func knownType(types *idf.Registry, name string) (*idf.Type, error) {
 	t, ok := types.Get(name)
 	if !ok {
-		return nil, engram.Errorf(engram.NotFound, name, "the type is not known here; make it known with AddType first")
+		return nil, engram.Errorf(engram.NotFound, name, "the type is not known here; add it first, as by 'engram type add', AddType, or add_type in Python")
 	}
 	return t, nil
 }

@@ -26,7 +26,8 @@ const (
 
 // Options say how classes are written.
 type Options struct {
-	// Package is the name of the Go package; characters that it cannot have are left out.
+	// Package is the name of the package: of a Go package, from which characters that it cannot have are left out, or that
+	// by which Python imports it, which must be an identifier if it is not "".
 	Package string
 }
 

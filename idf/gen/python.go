@@ -8,14 +8,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-301d4374/engram"
 	idfv1 "github.com/seed-301d4374/engram/gen/engram/idf/v1"
 )
 
+const pythonKeywords = `False None True and as assert async await break class continue def del elif else
+	except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield`
+
 // Names that a member or a class of Python cannot have: keywords, what the classes have,
 // and what their modules use.
-const pythonWords = `False None True and as assert async await break class continue def del elif else
-	except finally for from global if import in is lambda nonlocal not or pass raise return try while with
-	TYPE from_payload to_payload
+const pythonWords = pythonKeywords + ` TYPE from_payload to_payload
 	bool bytes dict float int list str tuple annotations dataclass ClassVar TYPE_CHECKING member np npt
 	Array Duration Enumeration Image Link NumericType PackedElementField Payload PointCloud Pose Quaternion Time Value Vector3`
 
@@ -35,7 +37,10 @@ type pythonWriter struct {
 }
 
 // writePython writes a package with a module per namespace.
-func writePython(m *model, _ Options) (map[string][]byte, error) {
+func writePython(m *model, o Options) (map[string][]byte, error) {
+	if first := (o.Package + "_")[0]; identifier(o.Package) != o.Package || first >= '0' && first <= '9' || words(pythonKeywords)[o.Package] {
+		return nil, engram.Errorf(engram.Invalid, o.Package, "Python cannot import a package of this name; one of letters, digits and _ that is no keyword is wanted")
+	}
 	p := &pythonWriter{modules: map[*pkg]string{}, names: map[any]string{}, taken: map[*pkg]namer{}, attributes: map[*object]map[*member]string{}}
 	p.flatten(m)
 	files, shorts := words(pythonWords+" __init__ __main__"), map[string]int{}

@@ -99,7 +99,7 @@ def until(happened, within=120):
         time.sleep(0.02)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as s:
         return int(s.getsockname()[1])
 
@@ -116,7 +116,7 @@ class Fleet(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        nats, cls.leaf = _free_port(), _free_port()
+        nats, cls.leaf = free_port(), free_port()
         cls.rover = cls.serve("--copy", "probe:Speech", "--backbone", "embedded", "--robot", "rover", "--backbone-listen", f"127.0.0.1:{nats}",
                               "--leaf-listen", f"127.0.0.1:{cls.leaf}", "--memory", "Speech", "--memory", "SystemState")
         cls.second = cls.serve("--backbone", f"nats://127.0.0.1:{nats}", "--memory", "Object", "--name", "second")

@@ -87,6 +87,10 @@ class Values(WithServer):
                 self.m.frame(e, range=span)
         for text, seconds in (("1677-09-21 00:12:44", -9223372036), ("2262-04-11 23:47:15", 9223372035)):
             self.assertEqual(parse_time(np.datetime64(text)), seconds * 10**9)
+        self.assertEqual(len(self.m.query(e, range=np.array([2, 4], "M8[s]"))), 0)
+        for wrong in ({"range": np.array([2, 4, 5], "M8[s]")}, {"every": np.array([1.0])}):
+            with self.assertRaises(engram.Invalid):
+                self.m.frame(e, **wrong)
         for wrong in (np.array([[1, 2]]), np.array([1.5])):
             with self.assertRaisesRegex(engram.Invalid, "^at: "):
                 self.m.frame(e, at=wrong)

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import numpy as np
-from support import BINARY, WithServer, run
+from support import BINARY, WithServer
 
 import engram
 
@@ -26,7 +26,6 @@ class Guide(WithServer):
         text = (ROOT / "docs" / "python.md").read_text()
         blocks = re.findall(r"```python\n(.*?)```", text, re.S)
         self.assertGreater(len(blocks), 8)
-        run("put", "Speech/Text/me/said", '{"text": "hi"}', address=self.server.socket)
         before, os.environ["ENGRAM_ADDRESS"] = dict(os.environ), self.server.socket
         os.environ["PATH"] = self.environment()["PATH"]
         folder = os.getcwd()

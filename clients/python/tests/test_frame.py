@@ -1,5 +1,6 @@
 import ctypes
 import unittest
+import warnings
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -7,7 +8,7 @@ import numpy as np
 from support import WithServer
 
 import engram
-from engram import _arrow
+from engram import _arrow, _video
 from engram.frame import Column, Frame
 
 T = engram.Time
@@ -157,16 +158,71 @@ class Frames(WithServer):
         e = self.entity("GeneralPurpose/Film")
         for i, p in enumerate(packets[2:], 2):
             self.m.commit(e, {"timestamp": T(i * 100), "data": bytes(p), "format": "h264"}, time=T(i * 100))
-        frame = self.m.frame(e, fields=["image"])
+        with self.assertWarnsRegex(UserWarning, "2 of 6 frames of video"):
+            frame = self.m.frame(e, fields=["image"])
         seen = {int(t.astype(np.int64)) // 100: i for t, i in zip(frame.times, frame["image"])}
         self.assertEqual([i for i in seen if seen[i] is None], [2, 3])
         for i in range(4, 8):
             self.assertEqual(seen[i].shape, (48, 64, 3))
             self.assertLess(abs(float(seen[i].mean()) - 30 * i), 4, i)
-        self.assertEqual(self.m.windows({e: (0, 0)}, at=[T(500), T(600)], fields={e: "image"})[e]["image"].shape, (2, 1))
+        w = self.m.windows({e: (0, 0)}, at=[T(500), T(600)], fields={e: "image"})[e]
+        self.assertEqual((w["image"].shape, w.mask.tolist()), ((2, 1, 48, 64, 3), [[True], [True]]))
+
+        def shown(**options):
+            images = self.m.frame(e, fields=["image"], **options)["image"]
+            return [None if i is None else round(float(i.mean()) / 30) for i in images]
+
+        # Frames are decoded from the key frame before what is asked for.
+        self.assertEqual(shown(range=(T(600), T(800))), [6, 7])
+        self.assertEqual(shown(at=[T(550), T(700)], fill="last"), [5, 7])
+        self.assertEqual(shown(range=(T(500), T(800)), every=engram.Duration(100), fill="last"), [5, 6, 7])
+        self.assertEqual(shown(range=(T(400), T(900)), where="payload.timestamp == timestamp('1970-01-01T00:00:00.0000006Z')"), [6])
+        with self.assertWarns(UserWarning):
+            w = self.m.windows({e: (engram.Duration(-100), 0)}, at=[T(300), T(400)], fields={e: "image"})[e]
+        self.assertEqual((w.mask.tolist(), w["image"].shape), ([[False, False], [False, True]], (2, 2, 48, 64, 3)))
         self.m.commit(e, {"data": b"x", "format": "mjpeg"}, time=T(900))
         with self.assertRaisesRegex(engram.Unsupported, "mjpeg"):
             self.m.frame(e, fields=["image"])
+
+    def test_key_frames(self):
+        """By the units that each format has."""
+        start = b"\0\0\0\1"
+        for format, data, want in (
+                ("h264", start + b"\x67s" + start + b"\x68p" + start + b"\x65i", True), ("h264", start + b"\x65i", False), ("h264", start + b"\x67s" + start + b"\x41i", False),
+                ("h265", start + b"\x40v" + start + b"\x42s" + start + b"\x26i", True), ("h265", start + b"\x02p", False), ("h265", b"", False),
+                ("vp9", b"\x82", True), ("vp9", b"\x86", False), ("vp9", b"\x88", False), ("vp9", b"\xb0", True), ("vp9", b"\xb2", False), ("vp9", b"", False),
+                ("av1", b"\x12\0\x0a\1\0", True), ("av1", b"\x12\0\x32\1\0", False), ("av1", b"", False)):
+            self.assertEqual(_video.is_key({"data": data, "format": format}), want, (format, data))
+
+    def test_before_all_data(self):
+        """Rows before all data have the columns that there are."""
+        f = self.m.frame(self.e, fields=["position", "battery_charge"], at=[T(-50), T(-40)], fill="interp")
+        self.assertEqual((f["position"].shape, f["battery_charge"].shape), ((2, 2), (2,)))
+        self.assertTrue(np.isnan(f["position.a"]).all())
+        self.assertEqual(self.m.frame(self.e, at=[T(-50)], fill="last")["name"].tolist(), [None])
+
+    def test_missing(self):
+        """A frame says what its rows lack."""
+        self.m.add_segment("GeneralPurpose/FrameFew", max_count=5)
+        e = self.entity("GeneralPurpose/FrameFew")
+        for i in range(20):
+            self.m.commit(e, {"v": i / 2}, time=T(i * 100))
+        f = self.m.frame(e, range=(T(0), T(2000)))
+        self.assertEqual((len(f), [(m.id, m.count) for m in f.missing]), (5, [(e, 15)]))
+        self.assertIn("15 snapshots are missing", repr(f))
+        for options in ({"at": [T(300)], "fill": "last"}, {"at": [T(300)]}, {"range": (T(0), T(300))}):
+            with self.assertWarnsRegex(UserWarning, f"{e}: all of what was asked for is missing: .*evicted"):
+                f = self.m.frame(e, **options)
+            self.assertTrue(f.missing)
+            if "at" in options:
+                np.testing.assert_array_equal(f["v"], [np.nan])
+        with self.assertWarnsRegex(UserWarning, "is missing"):
+            w = self.m.windows({e: (engram.Duration(-100), 0)}, at=[T(300)])
+        self.assertTrue(w.missing)
+        with warnings.catch_warnings(record=True) as warned:
+            self.assertEqual(self.m.frame(self.e).missing, [])
+            self.m.frame(self.e + "x")
+        self.assertEqual(warned, [])
 
     def test_pandas(self):
         try:
@@ -190,6 +246,10 @@ class Frames(WithServer):
         self.assertIn("position.a", self.m.frame(self.e)._repr_html_())
         self.assertIn("battery_charge", self.m.latest(self.e)._repr_html_())
         self.assertIn(self.e, self.m.query(self.e)._repr_html_())
+        with self.m.watch(self.e, backfill=1) as w, self.m.watch(self.e, backfill=1, data=False) as ids:
+            self.assertIn("battery_charge", w.get(timeout=120)._repr_html_())
+            self.assertIn(self.e, ids.get(timeout=120)._repr_html_())
+        self.assertIn("position", self.m.windows({self.e: (0, 0)})._repr_html_())
 
 
 def pointer(capsule, name, kind):
@@ -216,7 +276,8 @@ class Arrow(unittest.TestCase):
     def test_stream(self):
         frame = self.frame()
         alive = len(_arrow._alive)
-        capsule = frame.__arrow_c_stream__()
+        with self.assertWarnsRegex(UserWarning, "left out: image;"):
+            capsule = frame.__arrow_c_stream__()
         stream = pointer(capsule, b"arrow_array_stream", _arrow.ArrowArrayStream)
         schema, array = _arrow.ArrowSchema(), _arrow.ArrowArray()
         self.assertEqual(stream.get_schema(ctypes.pointer(stream), ctypes.pointer(schema)), 0)
@@ -253,6 +314,12 @@ class Arrow(unittest.TestCase):
         self.assertFalse(array.release)
         del capsule, stream
         self.assertEqual(len(_arrow._alive), alive)
+
+    def test_names_that_are_taken(self):
+        """A member that is called as the times are has another name."""
+        f = Frame(np.array([10], np.int64).astype("datetime64[ns]"), {n: Column(np.array([1.0])) for n in ("time", "time_", "entity")}, np.array(["e"], object))
+        schema = pointer(f.__arrow_c_schema__(), b"arrow_schema", _arrow.ArrowSchema)
+        self.assertEqual([schema.children[i].contents.name for i in range(schema.n_children)], [b"time", b"entity", b"time_", b"time__", b"entity_"])
 
     def test_not_taken(self):
         alive = len(_arrow._alive), len(_arrow._capsules)

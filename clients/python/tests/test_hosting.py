@@ -134,6 +134,44 @@ class Hosting(WithServer):
             self.assertEqual([type(p.error) for p in got], [type(None), engram.NotFound, engram.TypeMismatch, engram.Corrupt, engram.Invalid, engram.Internal])
         self.assertIsInstance(self.m.predict(entity, at=5)[0].error, engram.Unavailable)
 
+    def test_defects_are_logged(self):
+        """What is the program's fault is told in the program, with its traceback; a refusal is not."""
+        hosted, entity = self.host()
+
+        @hosted.on_commit
+        def check(u):
+            if u["unit"] == "fail":
+                raise ValueError("a defect")
+            if u["unit"] == "ago":
+                u.time = "1970-01-01 00:00:01"
+            if u["unit"] == "refuse":
+                raise engram.OutOfRange(u.entity, "not that")
+
+        @hosted.on_query
+        def measure(asked):
+            raise KeyError("another one")
+
+        with hosted:
+            with self.assertLogs("engram", "ERROR") as logged:
+                with self.assertRaises(engram.Internal):
+                    self.m.commit(entity, {"unit": "fail"})
+                self.m.query(f"{hosted.name}/State/test/*", latest=2)
+            self.assertIn(f"check of the memory {hosted.name} failed", logged.output[0])
+            self.assertIn('raise ValueError("a defect")', logged.output[0])
+            self.assertIn('raise KeyError("another one")', logged.output[1])
+            with self.assertNoLogs("engram"), self.assertRaises(engram.OutOfRange):
+                self.m.commit(entity, {"unit": "refuse"})
+            self.assertEqual(self.m.commit(entity, {"unit": "ago"}).time, 10**9)
+
+    def test_segments_that_cannot_be(self):
+        hosted = self.m.host(self.name())
+        hosted.add_segment("A/State", {"voltage": float})
+        hosted.add_segment("B/State", {"voltage": float})  # of the same type
+        for id, type, kind, text in (("C/State", {"voltage": int}, engram.AlreadyExists, "with other members"), ("A/State", {"voltage": float}, engram.AlreadyExists, "already"),
+                                     ("T", {"a": {"b": int}}, engram.Invalid, "T.a: .*a class with annotations"), ("T", 5, engram.Invalid, "annotated members")):
+            with self.assertRaisesRegex(kind, text):
+                hosted.add_segment(id, type)
+
     def test_names_and_second_hosts(self):
         hosted, entity = self.host(program="first")
         with hosted:

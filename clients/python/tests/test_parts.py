@@ -82,6 +82,9 @@ class Asyncio(WithServer):
                     await m.latest("Speech/Text/no/body")
             m = await engram.aio.connect(self.address())
             self.assertIn("Speech", await m.memories())
+            self.assertEqual((m.address, m.robot), (self.m.address, self.m.robot))
+            await m.world.put("aio-table", {"description": {"kinds": ["object"]}})
+            self.assertEqual(list(await m.world.statements("aio-table")), ["aio-table"])
             await m.close()
 
         asyncio.run(work())
@@ -185,6 +188,11 @@ class Episodes(WithServer):
             self.assertEqual([s.time for s in episode.query(e, latest=1, where=lambda i: i["position"][0] < -10)], [10**18 + 199 * 10**7])
             np.testing.assert_array_equal(episode.frame(e, fields="position")["position"], self.m.frame(e, fields="position")["position"])
             self.assertIn(e, episode._repr_html_())
+            again = engram.open_episode(file)
+            again.close()
+            for use in (lambda: again.query(e), lambda: again.latest(e), lambda: again.frame(e), lambda: next(again.read(e))):
+                with self.assertRaisesRegex(engram.Closed, "open it anew"):
+                    use()
             got, want = (source.windows({e: (-0.05, 0)}, fields={e: "position"}) for source in (episode, self.m))
             np.testing.assert_array_equal(got.times, want.times)
             np.testing.assert_array_equal(got[e]["position"], want[e]["position"])
@@ -253,6 +261,9 @@ class Credentials(unittest.TestCase):
                 self.assertEqual(len(m.poses.tree()), 0)
             with self.assertRaisesRegex(engram.Forbidden, "engram auth add"):
                 engram.connect(address)
+            for plain in (server.http.replace("https://", "http://"), server.http.partition("//")[2]):
+                with self.assertRaisesRegex(engram.Forbidden, "wants TLS; write https://"):
+                    engram.connect(plain)
             with self.assertRaises(engram.NotFound):
                 engram.connect(address, credentials=os.path.join(folder, "none.credentials"))
             os.chmod(os.path.join(folder, "camera.credentials"), 0o644)

@@ -18,6 +18,7 @@ from . import errors
 from .errors import (
     AlreadyExists,
     Canceled,
+    Closed,
     Conflict,
     Corrupt,
     Error,
@@ -68,7 +69,7 @@ _LATE = {
 _MODULE = {name: module for module, names in _LATE.items() for name in names}
 
 __all__ = [
-    "AlreadyExists", "Asked", "Canceled", "Committed", "CommitStream", "CompressedImage", "Conflict", "Corrupt", "Datum", "Duration", "Enum", "EntityUpdate", "Episode",
+    "AlreadyExists", "Asked", "Canceled", "Closed", "Committed", "CommitStream", "CompressedImage", "Conflict", "Corrupt", "Datum", "Duration", "Enum", "EntityUpdate", "Episode",
     "Error", "Exhausted", "Forbidden", "Frame", "HostedMemory", "ID", "Image", "Instance", "Internal", "Invalid", "Memory", "Missing", "NotFound", "OutOfRange",
     "PointCloud", "Pose", "Predicted", "Quaternion", "Record", "Result", "Segment", "Snapshot", "SpanLike", "Time", "TimeLike", "Timeout", "TooNew", "TooOld",
     "Transform", "TypeMismatch", "Unavailable", "Unsupported", "Update", "Vector3", "Watch", "Windows", "aio", "connect", "errors", "image", "now",

@@ -76,6 +76,8 @@ def _kind(annotation: Any, member: str) -> tuple[int, str, bool, str, bool]:
         if not repeated:
             return kind, name, True, imported, False
     plain = {str: idf.STRING, float: idf.DOUBLE, int: idf.INT64, bool: idf.BOOL, bytes: idf.BYTES}
+    if isinstance(annotation, Mapping):
+        raise errors.Invalid(member, f"{annotation!r:.60} is no type of a member; a dict of members of its own is a class with annotations, or dict for any data")
     if annotation in plain:
         return plain[annotation], "", False, "", False
     messages: dict[Any, tuple[str, str]] = {

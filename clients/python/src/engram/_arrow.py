@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import warnings
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -175,13 +176,22 @@ def _texts(name: str, values: Any) -> Optional[_Field]:
     return None
 
 
-def _root(frame: "Frame") -> _Field:
+def _root(frame: "Frame") -> tuple[_Field, list[str]]:
+    """The frame's columns, and the names of those that have no form in Arrow. A member that is called as the times or entities are
+    gets an underline."""
     fields = [_field_of("time", frame.times, None)]
     if frame.entities is not None:
         fields.append(_field_of("entity", frame.entities, None))
+    taken, left = {f.name for f in fields if f is not None}, []
     for name, c in frame.columns.items():
-        fields.append(_field_of(name, c.values, c.valid))
-    return _Field("", b"+s", len(frame), [None], 0, [f for f in fields if f is not None])
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        field = _field_of(name, c.values, c.valid)
+        fields.append(field)
+        if field is None:
+            left.append(name)
+    return _Field("", b"+s", len(frame), [None], 0, [f for f in fields if f is not None]), left
 
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
@@ -212,14 +222,16 @@ _destroy_schema = ctypes.cast(_keep_schema := _destroyer(_SCHEMA, ArrowSchema), 
 def schema_of(frame: "Frame") -> object:
     """Returns the frame's schema as a capsule."""
     schema = ArrowSchema()
-    _root(frame).fill_schema(schema)
+    _root(frame)[0].fill_schema(schema)
     _capsules[ctypes.addressof(schema)] = schema
     return _new_capsule(ctypes.addressof(schema), _SCHEMA, _destroy_schema)
 
 
 def stream_of(frame: "Frame") -> object:
     """Returns the frame as a capsule with a stream of one record batch."""
-    root = _root(frame)
+    root, left = _root(frame)
+    if left:
+        warnings.warn(f"columns without a form in Arrow are left out: {', '.join(left)}; frame[{left[0]!r}] has them", stacklevel=3)
     sent = False
 
     def get_schema(_: Any, out: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import struct
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -11,6 +12,7 @@ import numpy as np
 
 from . import idf
 from ._decode import DTYPES
+from ._plain import array_of, dense, numbers_of, rigid, rotation_of
 from ._wire import varint, zigzag
 from .errors import Invalid, OutOfRange
 from .times import Duration, Time, parse_span, parse_time
@@ -32,15 +34,20 @@ def encode(t: idf.Type, value: Any, path: str = "") -> bytes:
         value = _wrap(t, value, path)
     get = _getter(t, value, path)
     out: list[bytes] = []
+    chosen: dict[int, str] = {}
     for m in t.members:
         member = get(m.name)
         if member is not None:
+            if m.oneof >= 0 and chosen.setdefault(m.oneof, m.name) != m.name:
+                raise Invalid(f"{path}.{m.name}" if path else m.name, f"{t.name} has either it or {chosen[m.oneof]}, not both")
             _member(out, m, member, f"{path}.{m.name}" if path else m.name)
     return b"".join(out)
 
 
 def _wrap(t: idf.Type, value: Any, path: str) -> Mapping[str, Any]:
     if t.wrapper == idf.WRAPPER_TUPLE:
+        if not isinstance(value, (list, tuple, np.ndarray)):
+            raise Invalid(path, f"a tuple of {len(t.members)} is wanted, not {value!r:.60}")
         if len(value) != len(t.members):
             raise Invalid(path, f"a tuple of {len(t.members)} is wanted, not of {len(value)}")
         return {f"item{i}": v for i, v in enumerate(value)}
@@ -58,21 +65,29 @@ def _getter(t: idf.Type, value: Any, path: str) -> Callable[[str], Any]:
         raise Invalid(path or t.name, f"a dict with members of {t.name} is wanted, not {value!r:.60}")
     if t.name in _BY_ORDER and isinstance(value, (list, tuple, np.ndarray)):
         order = _BY_ORDER[t.name]
-        if len(value) != len(order):
+        if len(_told(path, numbers_of, value)) != len(order):
             raise Invalid(path, f"{', '.join(order)} are wanted, not {len(value)} numbers")
         return dict(zip(order, value)).get
-    if t.name == "foxglove.Pose" and _is_matrix(value):
-        value = np.asarray(value)
-        return {"position": value[:3, 3], "orientation": quaternion_of(value, path)}.get
-    if isinstance(value, (list, tuple, set, np.ndarray)):
-        raise Invalid(path or t.name, f"{'a 4x4 matrix or ' if t.name == 'foxglove.Pose' else ''}a dict with members of {t.name} is wanted, not {value!r:.60}")
+    if t.name == "foxglove.Pose":
+        matrix = getattr(value, "matrix", value)  # of a Transform
+        if isinstance(matrix, (list, tuple, np.ndarray)):
+            translation, rotation = _told(path or t.name, rigid, matrix)
+            return {"position": translation, "orientation": quaternion_of(rotation, path)}.get
+    if isinstance(value, (list, tuple, set, np.ndarray)) or not any(hasattr(value, m.name) for m in t.members):
+        way = _WAYS.get(t.name, "")
+        raise Invalid(path or t.name, f"{way}a dict with members of {t.name} is wanted, not {value!r:.60}")
     return lambda name: getattr(value, name, None)
 
 
-def _is_matrix(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return len(value) == 4 and all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == 4 for row in value)
-    return isinstance(value, np.ndarray) and value.shape == (4, 4)
+_WAYS = {"foxglove.RawImage": "engram.image(array), or "}
+
+
+def _told(path: str, convert: Callable[..., Any], *args: Any) -> Any:
+    """Converts a member; its error names the member."""
+    try:
+        return convert(*args)
+    except ValueError as e:
+        raise Invalid(path, str(e)) from None
 
 
 _BY_ORDER = {"foxglove.Vector3": ("x", "y", "z"), "foxglove.Quaternion": ("x", "y", "z", "w")}
@@ -80,12 +95,7 @@ _BY_ORDER = {"foxglove.Vector3": ("x", "y", "z"), "foxglove.Quaternion": ("x", "
 
 def quaternion_of(matrix: Any, path: str = "pose") -> tuple[float, float, float, float]:
     """Returns the quaternion x, y, z, w of the rotation in a matrix of 3x3 or 4x4. Invalid if there is none in it."""
-    m = np.asarray(matrix, np.float64)
-    r = m[:3, :3]
-    if not np.isfinite(m).all():
-        raise Invalid(path, "the matrix has numbers that are not finite")
-    if np.abs(r @ r.T - np.eye(3)).max() > 1e-2 or np.linalg.det(r) < 0:
-        raise Invalid(path, "the matrix holds no rotation: its axes are not perpendicular, of length 1 and right-handed")
+    m = _told(path, rotation_of, matrix)
     k = np.array([
         [m[0, 0] - m[1, 1] - m[2, 2], 0, 0, 0],
         [m[0, 1] + m[1, 0], m[1, 1] - m[0, 0] - m[2, 2], 0, 0],
@@ -108,27 +118,34 @@ def _member(out: list[bytes], m: idf.Member, value: Any, path: str) -> None:
     elif m.kind in _FIXED or m.kind in _BOUNDS or m.kind in (idf.BOOL, idf.ENUM):
         _numbers(out, m, value, path)
     else:
-        if isinstance(value, (str, bytes, Mapping)):
-            raise Invalid(path, f"a list is wanted, not {type(value).__name__}")
-        for i, v in enumerate(value):
+        for i, v in enumerate(_items(value, path)):
             _single(out, m, v, f"{path}[{i}]", True)
+
+
+def _items(value: Any, path: str) -> Any:
+    if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
+        raise Invalid(path, f"a list is wanted, not {type(value).__name__}")
+    return value
 
 
 def _numbers(out: list[bytes], m: idf.Member, value: Any, path: str) -> None:
     if m.kind in _FIXED:
         dtype = np.dtype(_FIXED[m.kind][1])
-        try:
-            given = np.asarray(value)
-        except ValueError:  # of lists of several lengths
-            given = np.array(None)
-        if given.ndim == 0 or given.size and given.dtype.kind not in ("biu" if dtype.kind in "iu" else "biuf"):
-            raise Invalid(path, f"a list of numbers is wanted, not {value!r:.60}")
-        numbers = given.astype(dtype, copy=False)
-        if dtype.kind in "iu" and not np.array_equal(numbers, given):
+        given = _told(path, numbers_of, value, dtype.kind in "iu")
+        if m.kind == idf.FLOAT:
+            with np.errstate(over="ignore"):
+                numbers = given.astype(dtype, copy=False)
+            lost = (np.isinf(numbers) & np.isfinite(given)).any()
+        else:
+            numbers = given.astype(dtype, copy=False)
+            lost = dtype.kind in "iu" and not np.array_equal(numbers, given)
+        if lost:
             raise OutOfRange(path, f"not all of {value!r:.60} are {idf.KINDS[m.kind]}")
-        data = numbers.tobytes()
+        value, data = numbers, numbers.tobytes()
     else:
-        data = b"".join(varint(_number(m, v, f"{path}[{i}]")) for i, v in enumerate(value))
+        if isinstance(value, np.ndarray):
+            value = _told(path, numbers_of, value, True) if value.dtype.kind in "biuf" else value
+        data = b"".join(varint(_number(m, v, f"{path}[{i}]")) for i, v in enumerate(_items(value, path)))
     if not data:
         return
     if m.packed:
@@ -140,13 +157,20 @@ def _numbers(out: list[bytes], m: idf.Member, value: Any, path: str) -> None:
 
 def _number(m: idf.Member, value: Any, path: str) -> int:
     if m.kind == idf.BOOL:
+        if not isinstance(value, (bool, np.bool_, int, float, np.number)):
+            raise Invalid(path, f"a bool is wanted, not {value!r:.60}")
         return int(bool(value))
-    if m.kind == idf.ENUM:
-        return m.enum.number_of(value, path) if m.enum else int(value)
+    if m.kind == idf.ENUM and m.enum:
+        key = getattr(value, "number", value)
+        if isinstance(key, str):
+            return m.enum.number_of(key, path)
+        value = key
     try:
         n = value.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise Invalid(path, f"a whole number is wanted, not {value!r:.60}") from None
+    if m.kind == idf.ENUM:
+        return int(n)
     low, high = _BOUNDS[m.kind]
     if not low <= n < high:
         raise OutOfRange(path, f"{n} is no {idf.KINDS[m.kind]}")
@@ -158,10 +182,13 @@ def _single(out: list[bytes], m: idf.Member, value: Any, path: str, keep: bool =
     keep = keep or m.optional
     if m.kind in _FIXED:
         code = _FIXED[m.kind][0]
+        if isinstance(value, np.ndarray):
+            value = _told(path, array_of, value)[()]  # a masked one is NaN
         try:
-            data = struct.pack(code, value)
+            data = struct.pack(code, value if not isinstance(value, np.ndarray) else None)
         except (struct.error, TypeError, OverflowError):
-            raise Invalid(path, f"a {idf.KINDS[m.kind]} is wanted, not {value!r:.60}") from None
+            kind = OutOfRange if isinstance(value, (int, float, np.number)) and (hasattr(value, "__index__") or m.kind == idf.FLOAT) else Invalid
+            raise kind(path, f"a {idf.KINDS[m.kind]} is wanted, not {value!r:.60}") from None
         if keep or any(data):
             out.append(varint(m.number << 3 | (1 if len(data) == 8 else 5)))
             out.append(data)
@@ -180,11 +207,18 @@ def _single(out: list[bytes], m: idf.Member, value: Any, path: str, keep: bool =
             _delimited(out, m.number, _utf8(value, path))
     else:
         try:
-            found: Any = value if type(value) is bytes else value.tobytes() if isinstance(value, np.ndarray) else memoryview(value).cast("B")
+            found: Any = value if type(value) is bytes else _bytes(value, path) if isinstance(value, np.ndarray) else memoryview(value).cast("B")
         except TypeError:
             raise Invalid(path, f"bytes are wanted, not {type(value).__name__}") from None
         if keep or found:
             _delimited(out, m.number, found)
+
+
+def _bytes(value: Any, path: str) -> bytes:
+    a = _told(path, array_of, value)
+    if a.dtype.hasobject:
+        raise Invalid(path, f"bytes are wanted, not an array of {a.dtype}")
+    return bytes(a.tobytes())
 
 
 def _delimited(out: list[Any], number: int, data: Any) -> None:
@@ -234,7 +268,7 @@ def _link(value: Any, path: str) -> bytes:
 
 
 def _dense(value: Any, path: str) -> tuple[Any, int]:
-    a = np.asarray(value)
+    a = _told(path, dense, value)
     little = a.dtype.newbyteorder("<") if a.dtype.byteorder == ">" else a.dtype
     if little == np.bool_:
         little = np.dtype("u1")
@@ -258,10 +292,16 @@ def _ndarray(value: Any, path: str) -> bytes:
 
 
 def _list(value: Any, path: str) -> bytes:
-    return b"".join(_field(1, _value(v, f"{path}[{i}]")) for i, v in enumerate(value))
+    return b"".join(_field(1, _value(v, f"{path}[{i}]")) for i, v in enumerate(_items(value, path)))
 
 
 def _dict(value: Any, path: str) -> bytes:
+    if not isinstance(value, Mapping):
+        raise Invalid(path, f"a dict is wanted, not {type(value).__name__}")
+    keys: dict[str, Any] = {}
+    for k in value:
+        if keys.setdefault(str(k), k) is not k:
+            raise Invalid(path, f"the keys {keys[str(k)]!r} and {k!r} are one text")
     return b"".join(_field(1, _field(1, _utf8(str(k), path)) + _field(2, _value(v, f"{path}.{k}" if path else str(k)))) for k, v in value.items())
 
 
@@ -292,12 +332,29 @@ def _value(value: Any, path: str) -> bytes:
     if isinstance(value, Mapping):
         return _field(11, _dict(value, path))
     if isinstance(value, np.ndarray):
-        return _field(9, _ndarray(value, path)) if value.ndim else _value(value[()], path)
+        return _field(9, _ndarray(value, path)) if value.ndim else _value(_told(path, array_of, value)[()], path)
     if isinstance(value, (list, tuple)):
         return _field(10, _list(value, path))
     if hasattr(value, "__dataclass_fields__"):
         return _field(11, _dict({k: getattr(value, k) for k in value.__dataclass_fields__}, path))
-    raise Invalid(path, f"{type(value).__name__} is nothing that a payload can hold")
+    raise Invalid(path, f"{type(value).__name__} is nothing that a payload can hold{_instead(value)}")
+
+
+def _instead(value: Any) -> str:
+    """Says what to write in the place of a value."""
+    if isinstance(value, enum.Enum):
+        return "; write its value or its name"
+    if isinstance(value, (set, frozenset)):
+        return "; write sorted(…), a list"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "; write np.frombuffer(…, np.uint8)"
+    if hasattr(value, "to_numpy"):
+        return "; write its to_numpy()"
+    if hasattr(value, "__float__"):
+        return "; write float(…), or str(…)"
+    if hasattr(value, "__fspath__"):
+        return "; write str(…)"
+    return "; write a dict, a list, an array, a text or a number"
 
 
 _SPECIAL: dict[str, Callable[[Any, str], bytes]] = {

@@ -37,7 +37,7 @@ _ONE = struct.Struct("<qqQIIIqfB")
 
 _COMMIT, _LATEST, _CALL, _QUERY, _SUBSCRIBE, _CREDIT, _CANCEL, _SELECT = range(1, 9)
 _RESULTS, _SNAP, _REPLY, _ANSWER, _SUBSCRIBED, _UPDATES, _ERROR = range(0x81, 0x88)
-_MORE, _STREAM, _RECORDED, _DETAIL = 1, 2, 4, 2
+_MORE, _STREAM, _RECORDED, _DETAIL = 1, 2, 4, 4
 
 _NEW = 1 << 31
 _RECALLED = 1 << 63
@@ -181,6 +181,7 @@ class Connection:
         self.types: dict[int, str] = {}
         self.come = b""  # that was received and not read
         self.until: Optional[float] = None  # when the call is given up
+        self.pid = os.getpid()
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.sock.settimeout(timeout)
@@ -205,10 +206,11 @@ class Connection:
             raise
 
     def close(self) -> None:
-        try:
-            self.sock.shutdown(socket.SHUT_RDWR)  # wakes up who reads
-        except OSError:
-            pass
+        if self.pid == os.getpid():  # in a forked process the connection is the parent's
+            try:
+                self.sock.shutdown(socket.SHUT_RDWR)  # wakes up who reads
+            except OSError:
+                pass
         self.sock.close()
 
     def broken(self) -> bool:
@@ -296,6 +298,8 @@ class Connection:
 
     def read(self) -> tuple[int, int, _Reader, int]:
         """Reads a frame: its kind, flags, records, and size."""
+        if self.pid != os.getpid():
+            raise errors.Invalid(self.owner.address, "the connection belongs to the process that made it; begin anew in this one")
         try:
             length, records, call, kind, flags, _ = _HEADER.unpack(self._exactly(16))
             if records > length or length > _MAX_FRAME:
@@ -454,7 +458,7 @@ class Local(Transport):
             head = _U32.pack(_ROOM) + bytes([target, 0 if payload else 1]) + c.sent_ids.reference(entity, _define_id)
             return head + bytes([len(selectors)]) + b"".join(struct.pack("<Bqq", *s) for s in selectors), []
 
-        reply: Reply = self._exchange(_SELECT, build, _read_answer, _DETAIL)
+        reply: Reply = self._exchange(_SELECT, build, _read_answer)
         return reply
 
     def subscribe(self, request: bytes) -> "Subscription":

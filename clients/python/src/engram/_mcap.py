@@ -84,6 +84,7 @@ class Reader:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.closed = False
         self._file: BinaryIO = open(path, "rb")
         try:
             self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -111,6 +112,7 @@ class Reader:
             raise Corrupt(path, f"the file cannot be read: {e}") from None
 
     def close(self) -> None:
+        self.closed = True
         self._buf = memoryview(b"")
         try:
             self._map.close()

@@ -7,7 +7,7 @@ from typing import Any, Iterable, Optional
 
 import numpy as np
 
-from .errors import Unsupported
+from .errors import Corrupt, Unsupported
 
 # By format of foxglove.CompressedVideo: the decoder.
 _DECODERS = {"h264": "h264", "h265": "hevc", "vp9": "vp9", "av1": "av1"}
@@ -19,12 +19,18 @@ def decode_image(data: Any, format: str) -> Any:
         from PIL import Image as pillow
     except ImportError:
         av = _pyav(f"{format} image", "Pillow (python3-pil) or PyAV (python3-av) decodes it; neither is installed")
-        with av.open(io.BytesIO(bytes(data)), "r") as container:
-            for frame in container.decode(video=0):
-                return frame.to_ndarray(format="rgb24")
+        try:
+            with av.open(io.BytesIO(bytes(data)), "r") as container:
+                for frame in container.decode(video=0):
+                    return frame.to_ndarray(format="rgb24")
+        except av.error.FFmpegError as e:
+            raise Corrupt(f"{format} image", f"it cannot be decoded: {e}") from None
         raise Unsupported(f"{format} image", "it holds no image") from None
-    with pillow.open(io.BytesIO(bytes(data))) as opened:
-        return np.asarray(opened)
+    try:
+        with pillow.open(io.BytesIO(bytes(data))) as opened:
+            return np.asarray(opened)
+    except (OSError, ValueError, SyntaxError) as e:
+        raise Corrupt(f"{format} image", f"it cannot be decoded: {e}") from None
 
 
 def decode_video(frames: Iterable[Any]) -> list[Optional[Any]]:

@@ -28,7 +28,9 @@ def parse_range(value: Range) -> tuple[Optional[int], Optional[int]]:
     if isinstance(value, str) and ".." in value:
         start, _, end = value.partition("..")
         value = (start or None, end or None)
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list)) or getattr(value, "ndim", None):
+        ends: Any = value
+        value = tuple(ends)
         if len(value) != 2:
             raise errors.Invalid(repr(value), "a range has a start and an end, (start, end)")
         a, b = (None if v is None else parse_time(v) for v in value)
@@ -47,7 +49,7 @@ def selectors(*, latest: Optional[int] = None, at: Optional[TimeLike] = None, ne
     if all:
         chosen.append((ALL, 0, 0))
     if latest is not None:
-        if _whole("latest", latest) < 1:
+        if whole("latest", latest) < 1:
             raise errors.Invalid(f"latest={latest}", "at least 1")
         chosen.append((LATEST, latest, 0))
     if exactly is not None:
@@ -61,14 +63,16 @@ def selectors(*, latest: Optional[int] = None, at: Optional[TimeLike] = None, ne
         chosen.append((RANGE, _MIN if start is None else start, _MAX if end is None else end))
     if index is not None:
         first, last = index if isinstance(index, tuple) else (index, index)
-        chosen.append((INDICES, _whole("index", first), _whole("index", last)))
+        chosen.append((INDICES, whole("index", first), whole("index", last)))
     return chosen or [(LATEST, 1, 0)]
 
 
-def _whole(name: str, value: Any) -> int:
+def whole(name: str, value: Any) -> int:
     try:
+        if isinstance(value, bool):
+            raise TypeError
         n: int = value.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise errors.Invalid(f"{name}={value!r}", "a whole number is wanted") from None
     if not _MIN <= n <= _MAX:
         raise errors.OutOfRange(f"{name}={n}", "it does not fit into 64 bits")
@@ -156,7 +160,16 @@ def memory_of(pattern: str) -> Optional[str]:
 
 
 def patterns_of(pattern: Union[str, Iterable[str]]) -> list[str]:
-    return [str(pattern)] if isinstance(pattern, str) else [str(p) for p in pattern]
+    if isinstance(pattern, (str, bytes)) or not hasattr(pattern, "__iter__"):
+        return [text("pattern", pattern)]
+    return [text("pattern", p) for p in pattern]
+
+
+def text(name: str, value: Any) -> str:
+    """Returns an argument that is a text. Invalid names another one."""
+    if not isinstance(value, str):
+        raise errors.Invalid(f"{name}={value!r:.60}", f"a text is wanted, not {type(value).__name__}")
+    return str(value)
 
 
 def choice(name: str, value: str, choices: dict[str, int]) -> int:

@@ -34,6 +34,9 @@ class _Names:
 
     def snapshot(self, s: Snapshot) -> Snapshot:
         s.entity = self.here(s.entity)
+        s._id = None
+        for i in s.instances:
+            i._entity = s.entity
         return s
 
     def reply(self, r: Reply) -> Reply:
@@ -77,6 +80,9 @@ class Renamed(Transport):
             _rename(answer, path, self._names.here)
         encoded: bytes = answer.SerializeToString()
         return encoded
+
+    def reached(self) -> None:
+        self._transport.reached()
 
     def query(self, request: bytes) -> Reply:
         question = message("QueryRequest").FromString(request)

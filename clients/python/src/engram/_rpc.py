@@ -72,6 +72,25 @@ def target_of(address: str) -> tuple[str, bool]:
     return host_port, secure
 
 
+def wants_tls(address: str, timeout: float) -> bool:
+    """Whether a server with TLS answers at an address that says nothing of it."""
+    import socket
+
+    target, secure = target_of(address)
+    if secure or target.startswith("unix:"):
+        return False
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    host, _, port = target.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout) as raw, context.wrap_socket(raw):
+            return True
+    except ssl.SSLError as e:
+        return "ALERT" in (e.reason or "")
+    except OSError:
+        return False
+
+
 class Credentials:
     """A file of credentials, as ``engram auth add`` makes it: certificate, key, authority."""
 
@@ -184,6 +203,17 @@ class Rpc(Transport):
 
     def call(self, procedure: str, request: bytes) -> bytes:
         return self.unary("MemoryService/" + procedure, request)
+
+    def reached(self) -> None:
+        """Waits until there is a connection, as long as making one may take: other calls fail while gRPC pauses before it tries again."""
+        try:
+            self._channel.unary_unary(self._path + "MemoryService/Info")(b"", timeout=self.timeout, wait_for_ready=True)
+        except grpc.RpcError as e:
+            if e.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise errors.Unavailable(self.address, f"the memory server does not answer within {self.timeout:g} s") from None
+            raise domain_error(e, self.address) from None
+        except ValueError:
+            raise errors.Closed(self.address) from None
 
     def commit(self, updates: list[Commit], recorded: bool) -> list[Committed]:
         request = _commit_request(updates, recorded)

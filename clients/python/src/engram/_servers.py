@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Callable, Iterator, NamedTuple, Optional, Type
 
 from . import errors
 from ._local import Local, beside
-from ._query import pattern_of
+from ._query import pattern_of, text
 from ._schema import message
 from ._transport import Transport
 from ._wire import members
@@ -71,7 +71,7 @@ class Servers:
         self._renamed: dict[tuple[int, str, str], Transport] = {}
         self._names: dict[str, list[Place]] = {}  # by memory: its owner's, then those of copies
         self._asked = 0.0
-        address = address or os.environ.get(ADDRESS_VARIABLE)
+        address = text("address", address) if address else os.environ.get(ADDRESS_VARIABLE)
         self.home_address, self.home = self._reach_home([address] if address else default_addresses(), not address)
         self.server, self.version, self.robot = "", "", ""
         self.hosted: list[str] = []
@@ -88,6 +88,11 @@ class Servers:
         if several:
             raise errors.Unavailable("", f"no memory server answers at {' or '.join(addresses)}; start one with 'engram serve', "
                                          f"or say where it is with {ADDRESS_VARIABLE}: {first}")
+        if not addresses[0].startswith(("local:", "nats:")):
+            from ._rpc import wants_tls
+
+            if wants_tls(addresses[0], self.timeout):
+                raise errors.Forbidden(first.thing, "the server there wants TLS; write https://, and give credentials, a file of 'engram auth add'")
         raise errors.Unavailable(first.thing, f"{first.message}; start a server there with 'engram serve --listen {addresses[0]}'")
 
     def _read_info(self) -> None:

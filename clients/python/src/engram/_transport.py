@@ -74,6 +74,10 @@ class Transport:
     def call(self, procedure: str, request: bytes) -> bytes:
         raise NotImplementedError
 
+    def reached(self) -> None:
+        """Connects anew, if need be. Unavailable if the server is away."""
+        self.call("Info", b"")
+
     def query(self, request: bytes) -> Reply:
         raise NotImplementedError
 

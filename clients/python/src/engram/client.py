@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _query, errors
@@ -12,11 +13,11 @@ from ._query import Range
 from ._servers import Servers, retried
 from ._transport import Commit, Reply, Selector, Transport
 from ._wire import members
-from .idf import Registry, Type
+from .idf import Registry, Type, nearest
 from .ids import ID, entity_of, time_of
-from .snapshots import Committed, CopyUsed, Missing, Result, Snapshot
+from .snapshots import Committed, CopyUsed, Missing, Result, Snapshot, lacking
 from .stream import CommitStream
-from .times import SpanLike, Time, TimeLike, now, parse_span, parse_time
+from .times import Duration, SpanLike, Time, TimeLike, now, parse_span, parse_time
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -81,12 +82,18 @@ class Memory:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<engram.Memory at {self.address}: {', '.join(self.memories())}>"
+        try:
+            return f"<engram.Memory at {self.address}: {', '.join(self.memories())}>"
+        except errors.Error as e:
+            return f"<engram.Memory at {self.address}, which is not reached: {type(e).__name__}>"
 
     def _repr_html_(self) -> str:
         from ._display import table_html
 
-        return table_html(["segment", "type"], [(s.id, s.type) for s in self.segments() if s.id.level == 2])
+        try:
+            return table_html(["segment", "type"], [(s.id, s.type) for s in self.segments() if s.id.level == 2])
+        except errors.Error:
+            return table_html([repr(self)], [])
 
     @property
     def _registry(self) -> Registry:
@@ -135,7 +142,14 @@ class Memory:
         id = entity_of(entity)
         if instances is None:
             instances = [Datum(value, confidence, sent, type)]
+        elif value is not None:
+            raise errors.Invalid(id, "there are a value and instances; give the value as one of the instances")
         when = now() if time is None else parse_time(time)
+        if len(id) < len(entity):  # a snapshot's ID
+            own = ID(entity).time
+            if own is not None and time is not None and own != when:
+                raise errors.Invalid(entity, f"the ID has a time, and another one is given, {when}")
+            when = when if own is None else own
         return Commit(id, when, [self._datum(id, d if isinstance(d, Datum) else Datum(d, confidence, sent, type)) for d in instances])
 
     def _datum(self, id: ID, d: Datum) -> tuple[str, Any, Optional[int], float]:
@@ -152,6 +166,9 @@ class Memory:
         """Writes updates in one request for each server. A refused one has its error in the
         result, at its place, and does not keep the others from being stored."""
         updates = list(updates)
+        for u in updates:
+            if not isinstance(u, Commit):
+                raise errors.Invalid("updates", f"they are what m.update(…) returns, not {u!r:.60}")
         by: dict[int, tuple[Transport, list[int]]] = {}
         for i, u in enumerate(updates):
             transport = self._servers.of(u.entity.memory)
@@ -182,7 +199,12 @@ class Memory:
         of = ID(id)
         if of.time is None:
             return self.latest(of)
-        return self.query(of.entity, exactly=of.time).one()
+        found = self.query(_query.pattern_of(of.entity), exactly=of.time)
+        if not found:
+            raise errors.NotFound(of, "there is no such snapshot" + (f"; {lacking(found.missing)}" if found.missing else ""))
+        if (of.instance or 0) >= len(found[0]):
+            raise errors.NotFound(of, f"the snapshot has {len(found[0])} instances, numbered from 0")
+        return found[0]
 
     def query(self, pattern: Union[str, Iterable[str]] = "*", *, latest: Optional[int] = None, at: Optional[TimeLike] = None,
               nearest: Optional[TimeLike] = None, within: SpanLike = "1s", range: Optional[Range] = None, all: bool = False,
@@ -202,6 +224,7 @@ class Memory:
         """
         if isinstance(fields, str):
             fields = [fields]
+        _query.text("where", where)
         times = {"at": at, "nearest": nearest, "range": range, "exactly": exactly}
         if _query.is_relative(**times):
             found = []
@@ -226,7 +249,12 @@ class Memory:
             memory = _query.memory_of(p)
             answers = [self._owned(t, retried(functools.partial(ask, t))) for t in self._servers.all()] if memory is None else [self._answer(memory, ask)]
             replies += [r for r in answers if r is not None]
-        return _merged(replies)
+        result = _merged(replies)
+        if where and not result.snapshots:
+            failed = next((m for m in result.missing if m.detail), None)
+            if failed is not None:
+                warnings.warn(f"where={where!r} could not be evaluated on {failed.example}: {failed.detail}", stacklevel=2)
+        return result
 
     def _select(self, entity: ID, chosen: list[Selector], target: int, payload: bool) -> Optional[Reply]:
         return self._answer(entity.memory, lambda t: t.select(entity, chosen, target, payload))
@@ -273,14 +301,20 @@ class Memory:
         from ._schema import message
 
         patterns = self._patterns(pattern)
-        request = message("SubscribeRequest")(with_data=data, where=where, fields=[fields] if isinstance(fields, str) else list(fields),
-                                              slow=1 if newest_only else 0, queue=queue)
+        fields = [fields] if isinstance(fields, str) else list(fields)
+        if _query.whole("queue", queue) < 0:
+            raise errors.Invalid(f"queue={queue}", "a number of updates, or 0 for the server's own")
+        self._known_fields(patterns, fields)
+        request = message("SubscribeRequest")(with_data=data, where=_query.text("where", where), fields=fields, slow=1 if newest_only else 0,
+                                              queue=min(queue, (1 << 32) - 1), failures=bool(where))
         since: Optional[int] = None
-        if isinstance(backfill, int) and not isinstance(backfill, Time):
+        if isinstance(backfill, bool):
+            raise errors.Invalid(f"backfill={backfill}", "a number of snapshots, a time or a duration")
+        if isinstance(backfill, int) and not isinstance(backfill, (Time, Duration)):
             if backfill < 0:
                 raise errors.Invalid(f"backfill={backfill}", "a number of snapshots, a time or a duration")
             if backfill:
-                request.last = backfill
+                request.last = min(backfill, (1 << 32) - 1)
         elif backfill is not None:
             since = self._since(backfill)
             request.since = since
@@ -295,6 +329,25 @@ class Memory:
             return part
 
         return Watch(transports, of, since, give_up)
+
+    def _known_fields(self, patterns: list[str], fields: list[str]) -> None:
+        """Refuses members that no payload of the segments can have."""
+        if not fields:
+            return
+        try:
+            names = {s.type for p in patterns for s in self.segments("/".join(_query._raw(p)[:3]))}
+            if not names or names & {"", "engram.idf.v1.Value"}:
+                return
+            types = [self.type(n) for n in names]
+            absent = [f for f in fields if not any(m.name == f.partition("[")[0].partition(".")[0] for t in types for m in t.members)]
+            if absent:  # payloads may be of types that extend the segments'
+                types += [t for t in map(self.type, self.types()) if t.extends in names]
+        except errors.Error:
+            return  # nobody knows yet what comes
+        for f in absent:
+            head, known = f.partition("[")[0].partition(".")[0], sorted({m.name for t in types for m in t.members})
+            if head not in known:
+                raise errors.NotFound(f, f"{' and '.join(sorted(names))} have no such member{nearest(head, known)}")
 
     @staticmethod
     def _since(backfill: Any) -> int:
@@ -404,7 +457,10 @@ class Memory:
             return []
         if "image" in heads and not any(m.name == "image" for t in types for m in t.members):  # the payload itself
             return []
-        return [*heads, "name"] if "name" not in heads and all(any(m.name == "name" for m in t.members) for t in types) else heads
+        named = [any(m.name == "name" for m in t.members) for t in types]
+        if "name" in heads or not any(named):
+            return heads
+        return [*heads, "name"] if all(named) else []
 
     def tree(self, pattern: str = "*") -> list[ID]:
         """The IDs of all entities that match a pattern."""

@@ -12,7 +12,7 @@ from ._columns import COLUMNS, COMPRESSED
 from ._mcap import Message, Reader, Schema
 from ._query import Range
 from ._transport import Selector
-from .errors import Corrupt, Invalid, NotFound, Unsupported
+from .errors import Closed, Corrupt, Invalid, NotFound, Unsupported
 from .idf import Registry, Type
 from .ids import ID, entity_of
 from .snapshots import Instance, Missing, Result, Snapshot, shortest
@@ -205,6 +205,8 @@ class Episode:
             yield found.whole(self._registry, [])
 
     def _read(self, pattern: Union[str, Iterable[str]], range: Optional[Range]) -> Iterator[_Found]:
+        if self._reader.closed:
+            raise Closed(self.path, "the episode is closed; open it anew")
         start, end = _query.parse_range(range) if range is not None else (None, None)
         wanted = self._readable(pattern)
         own = {id: int(self._reader.channels[id].metadata["time"]) for id in wanted if "time" in self._reader.channels[id].metadata}

@@ -96,11 +96,8 @@ class Canceled(Error):
 class Closed(Canceled):
     """The client was closed."""
 
-    def __init__(self, address: str) -> None:
-        super().__init__(address, "the client is closed; connect anew")
-
-    def __reduce__(self) -> tuple[type[Error], tuple[str, ...]]:
-        return type(self), (self.thing,)
+    def __init__(self, thing: str = "", message: str = "the client is closed; connect anew") -> None:
+        super().__init__(thing, message)
 
 
 class Timeout(Canceled):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Protocol, Sequence, Union
 
 import numpy as np
 
 from . import idf
+from ._named import Names, aligned
 from .errors import Invalid, NotFound
 from .ids import ID
-from .snapshots import Result, Snapshot
+from .snapshots import Missing, Result, Snapshot, lacking
 from .times import Duration, SpanLike, Time, TimeLike, from_numpy, parse_span, parse_time
-from .values import Record
 
 if TYPE_CHECKING:
     import pandas
@@ -25,15 +27,17 @@ class Column:
     """A column: values by row, and which rows have one.
 
     Values are n numbers, n x k numbers of a list of fixed length, whose elements have ``labels`` where a list of names beside it
-    gives them, datetime64, timedelta64, or objects such as texts, images and lists whose length changes.
+    gives them, datetime64, timedelta64, or objects such as texts, images and lists whose length changes. ``untyped`` are numbers
+    whose type does not say that they are whole, such as those of a dict that takes any data.
     """
 
-    __slots__ = ("values", "valid", "labels")
+    __slots__ = ("values", "valid", "labels", "untyped")
 
-    def __init__(self, values: Array, valid: Optional[Array] = None, labels: Optional[list[str]] = None) -> None:
+    def __init__(self, values: Array, valid: Optional[Array] = None, labels: Optional[list[str]] = None, untyped: bool = False) -> None:
         self.values = values
         self.valid = None if valid is None or valid.all() else valid
         self.labels = labels
+        self.untyped = untyped
 
     def take(self, rows: Array, there: Array) -> "Column":
         """The column with other rows, of which those are empty that are not there."""
@@ -46,22 +50,29 @@ class Column:
                 values[~valid] = np.array("NaT", values.dtype)
             elif values.dtype.kind == "O":
                 values[~valid] = None
-        return Column(values, valid, self.labels)
+        return Column(values, valid, self.labels, self.untyped)
+
+    def element(self, i: int) -> "Column":
+        """One element of each list."""
+        return Column(self.values[:, i], self.valid, None, self.untyped)
 
 
 class Frame:  # no Mapping: polars would read one as a dict of columns, without its times
     """A table: a row for each snapshot or time, a numpy column for each member.
 
-    ``frame["position"]`` is an array, of rows x joints for a list of numbers; ``frame["position.kLeftElbow"]`` or
-    ``frame["position[3]"]`` is one of its elements; ``frame["image"]`` are the images of an entity of images, which numpy takes as arrays of pixels, also of
+    ``frame["position"]`` is an array, of rows x joints for a list of numbers; ``frame["position.kLeftElbow"]``,
+    ``frame['position["kLeftElbow"]']`` or ``frame["position[3]"]`` is one of its elements. Where the names beside a list change, there
+    is a column for each name, NaN in rows that have it not; ``frame["image"]`` are the images of an entity of images, which numpy takes as arrays of pixels, also of
     H.264 and other video (``fields=["image"]``, by PyAV); ``frame.times`` are datetime64 in UTC. pandas, polars, pyarrow and
     DuckDB read a frame through Arrow's PyCapsule interface: ``polars.DataFrame(frame)``, ``frame.to_pandas()``.
+    ``frame.missing`` says what the memory had, and has no more, as of a query's result.
     """
 
-    def __init__(self, times: Array, columns: dict[str, Column], entities: Optional[Array] = None) -> None:
+    def __init__(self, times: Array, columns: dict[str, Column], entities: Optional[Array] = None, missing: Sequence[Missing] = ()) -> None:
         self.times = times
         self.columns = columns
         self.entities = entities
+        self.missing = list(missing)
 
     def __getitem__(self, name: str) -> Array:
         column = self.columns.get(name)
@@ -77,23 +88,20 @@ class Frame:  # no Mapping: polars would read one as a dict of columns, without 
 
     def _element(self, name: str) -> Column:
         """Finds one element of a list: by its label, or its place."""
-        base, element = name, ""
-        if name.endswith("]") and "[" in name:
-            base, _, element = name[:-1].rpartition("[")
-        elif "." in name:
-            base, _, element = name.rpartition(".")
-        column = self.columns.get(base)
-        if column is not None and column.values.ndim == 2:
-            at = -1
-            if element.isdigit():
-                at = int(element)
-            elif column.labels and element in column.labels:
-                at = column.labels.index(element)
-            if 0 <= at < column.values.shape[1]:
-                return Column(column.values[:, at], column.valid)
-            if column.labels:
-                raise KeyError(f"{name}: {base} has the elements {', '.join(column.labels)}")
-            raise KeyError(f"{name}: {base} has {column.values.shape[1]} elements")
+        for base, label, place in _elements(name):
+            column = self.columns.get(base)
+            if column is None:
+                continue
+            if column.values.ndim == 2:
+                at = column.labels.index(label) if column.labels and label in column.labels else place
+                if 0 <= at < column.values.shape[1]:
+                    return column.element(at)
+                if column.labels:
+                    raise KeyError(f"{name}: {base} has the elements {', '.join(column.labels)}")
+                raise KeyError(f"{name}: {base} has {column.values.shape[1]} elements, and no names that say what each is about")
+            if column.values.dtype == object and any(isinstance(v, np.ndarray) for v in column.values):
+                raise KeyError(f"{name}: the lists of {base} change in length, or are not as long as the names beside them; "
+                               f"frame[{base!r}] has that of each row")
         raise KeyError(name + idf.nearest(name, list(self.columns)))
 
     def __iter__(self) -> Iterator[str]:
@@ -123,7 +131,7 @@ class Frame:  # no Mapping: polars would read one as a dict of columns, without 
             if c.values.ndim == 2:
                 for i in range(c.values.shape[1]):
                     key = f"{name}.{c.labels[i]}" if c.labels else f"{name}[{i}]"
-                    found[key] = Column(c.values[:, i], c.valid)
+                    found[key] = c.element(i)
             else:
                 found[name] = c
         return found
@@ -141,7 +149,8 @@ class Frame:  # no Mapping: polars would read one as a dict of columns, without 
         return pandas.DataFrame(columns, index=pandas.DatetimeIndex(self.times, tz="UTC", name="time"))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Arrow's PyCapsule interface: a stream of one record batch. Images and other objects are left out."""
+        """Arrow's PyCapsule interface: a stream of one record batch. Images and other objects are left out, with a
+        warning; a member ``time`` is ``time_`` there."""
         from ._arrow import stream_of
 
         return stream_of(self)
@@ -153,12 +162,33 @@ class Frame:  # no Mapping: polars would read one as a dict of columns, without 
 
     def __repr__(self) -> str:
         parts = [f"{n}{list(c.values.shape[1:]) if c.values.ndim > 1 else ''}: {c.values.dtype}" for n, c in self.columns.items()]
-        return f"<Frame of {len(self)} rows: {', '.join(parts)}>"
+        lacks = f"; {sum(m.count for m in self.missing) or 'some'} snapshots are missing" if self.missing else ""
+        return f"<Frame of {len(self)} rows: {', '.join(parts)}{lacks}>"
 
     def _repr_html_(self) -> str:
         from ._display import frame_html
 
         return frame_html(self)
+
+
+def _elements(name: str) -> Iterator[tuple[str, str, int]]:
+    """Yields how the name of an element can be read: its list, its label, and its place, -1 if it is none: ``position["left.1"]``,
+    ``position[3]``, ``position.left.1``."""
+    if name.endswith(']'):
+        base, quote, label = name[:-1].partition('["')
+        if quote:
+            try:
+                yield base, json.loads('"' + label), -1
+            except ValueError:
+                pass
+            return
+        base, _, label = name[:-1].rpartition("[")
+        if label.isdecimal():
+            yield base, "", int(label)
+            return
+    for at in (i for i, c in enumerate(name) if c == "."):
+        label = name[at + 1:]
+        yield name[:at], label, int(label) if label.isdecimal() else -1
 
 
 def times_of(at: At) -> Array:
@@ -225,6 +255,8 @@ def read_frame(m: Source, pattern: Union[str, Iterable[str]], *, range: Any, fie
     else:
         ask["all"] = True
     found = m.query(pattern, **ask)
+    if found.missing and not found.snapshots:
+        warnings.warn(f"{pattern if isinstance(pattern, str) else ', '.join(pattern)}: all of what was asked for is missing: {lacking(found.missing)}", stacklevel=3)
     by = found.entities
     if every is not None:
         times = _steps(found.snapshots, parse_span(every), range)
@@ -235,14 +267,17 @@ def read_frame(m: Source, pattern: Union[str, Iterable[str]], *, range: Any, fie
                     own.insert(0, s)
     if fill == "interp" and times is not None and len(times):
         _add_next(m, pattern, ask, by, int(times.max()), gap)
-    parts = [(entity, _resample(frame, times, fill, gap)) for entity, frame in tables(m._registry, sorted(by.items()), wanted)]
+    if not by and times is not None and len(times):  # the newest say which columns there are
+        by, fill = m.query(pattern, latest=1, where=where, target=target, fields=ask["fields"]).entities, None
+    parts = [(entity, _resample(frame, times, fill, gap)) for entity, frame in tables(m, sorted(by.items()), wanted, bool(where), target)]
     if not parts:
         rows = np.empty(0, np.int64) if times is None else times
         unknown = np.full(len(rows), np.nan)
-        return Frame(rows.astype("datetime64[ns]"), {f: Column(unknown, np.zeros(len(rows), bool)) for f in wanted})
-    if len(parts) == 1:
-        return parts[0][1]
-    return _stacked(parts)
+        frame = Frame(rows.astype("datetime64[ns]"), {f: Column(unknown, np.zeros(len(rows), bool)) for f in wanted})
+    else:
+        frame = parts[0][1] if len(parts) == 1 else _stacked(parts)
+    frame.missing = found.missing
+    return frame
 
 
 def heads(fields: Iterable[str]) -> list[str]:
@@ -298,48 +333,60 @@ def _steps(snapshots: list[Snapshot], every: Duration, range: Any) -> Array:
     return np.arange(start, end, every, dtype=np.int64)
 
 
-def tables(types: idf.Registry, found: Iterable[tuple[ID, list[Snapshot]]], fields: list[str]) -> list[tuple[ID, Frame]]:
-    """Makes the frame of each entity's snapshots, a row for each. NotFound names a field that no entity has."""
+def tables(m: Source, found: Iterable[tuple[ID, list[Snapshot]]], fields: list[str], gaps: bool, target: str) -> list[tuple[ID, Frame]]:
+    """Makes the frame of each entity's snapshots, a row for each. NotFound names a field that no entity has. With gaps, snapshots of
+    the entity between these were left out."""
     absent: dict[str, str] = {}
-    parts = [(entity, _columns(types, snapshots, fields, absent)) for entity, snapshots in found]
+    parts = [(entity, _columns(m, entity, snapshots, fields, absent, gaps, target)) for entity, snapshots in found]
     for f, why in absent.items():
         if not any(n == f or n.startswith(f + ".") for _, frame in parts for n in frame.columns):
             raise NotFound(f, f"no such column: {why}")
     return parts
 
 
-def _columns(types: idf.Registry, snapshots: list[Snapshot], fields: list[str], absent: dict[str, str]) -> Frame:
+def _columns(m: Source, entity: ID, snapshots: list[Snapshot], fields: list[str], absent: dict[str, str], gaps: bool, target: str) -> Frame:
     """Makes the frame of one entity's snapshots; absent gets the fields that it has not."""
     snapshots = [s for s in snapshots if s.instances]
     snapshots.sort(key=lambda s: s.time)
     times = np.array([s.time for s in snapshots], np.int64).astype("datetime64[ns]")
-    records = _records(types, snapshots, fields)
+    records = _records(m._registry, snapshots, fields)
     keys = list({k: None for r in records if isinstance(r, dict) for k in r})
     columns: dict[str, Column] = {}
-    for k in (k for k in keys if k in heads(fields)) if fields else keys:
-        _add(columns, k, [r.get(k) if isinstance(r, dict) else None for r in records])
+    wanted = heads(fields)
+    _add_members(columns, "", records, [k for k in keys if k in wanted] if fields else keys)
     if not fields and records and not keys:
         _add(columns, "value", records)
-    frame = Frame(times, columns)
-    _label(columns, records)
-    images = _images(snapshots, records, fields)
-    if images is not None:
+    names = {s.instances[0].type for s in snapshots}
+    types = [m._registry.get(n) for n in sorted(names)]
+    for name, c in columns.items():
+        if c.values.dtype.kind in "iu":
+            c.untyped = any(_is_untyped(t, name) for t in types)
+    if names and names <= {RAW, COMPRESSED}:  # numpy takes them as arrays
+        columns["image"] = Column(_array(records, records[0]))
+    elif names == {VIDEO} and "image" in fields:
+        from ._video import pictures
+
+        images = pictures(m, entity, snapshots, gaps, target)
         columns["image"] = Column(_array(images, images[0]), np.array([i is not None for i in images]))
+    frame = Frame(times, columns)
     if fields:
         frame.columns = {k: v for f in fields for k, v in _chosen(frame, f, keys, absent)}
     return frame
 
 
-def _images(snapshots: list[Snapshot], records: list[Any], fields: list[str]) -> Optional[list[Any]]:
-    """What the column "image" has: of images they themselves, which numpy takes as arrays; of video the decoded frames, if they are asked for."""
-    types = {s.instances[0].type for s in snapshots}
-    if types and types <= {RAW, COMPRESSED}:
-        return records
-    if types == {VIDEO} and "image" in fields:
-        from ._pixels import decode_video
-
-        return decode_video(records)
-    return None
+def _is_untyped(t: idf.Type, path: str) -> bool:
+    """Whether the type says of a member only that it is some datum."""
+    while t.name not in ("engram.idf.v1.Value", "engram.idf.v1.Dict", "engram.idf.v1.List"):
+        head, _, path = path.partition(".")
+        member = next((m for m in t.members if m.name == head), None)
+        if member is None or member.type is None:
+            return False
+        if member.map:
+            member, path = member.type.members[1], path.partition(".")[2]
+        if member.type is None:
+            return False
+        t = member.type
+    return True
 
 
 def _records(types: idf.Registry, snapshots: list[Snapshot], fields: list[str]) -> list[Any]:
@@ -384,45 +431,69 @@ def _chosen(frame: Frame, field: str, members: list[str], absent: dict[str, str]
         return []
 
 
-def _add(columns: dict[str, Column], name: str, values: list[Any]) -> None:
+def _add_members(columns: dict[str, Column], prefix: str, rows: list[Any], keys: list[str]) -> None:
+    """Adds the columns of the members of records. A list "name" says what the elements of the lists beside it are about."""
+    names = Names([r.get("name") if isinstance(r, dict) else None for r in rows])
+    for k in keys:
+        _add(columns, prefix + k, [r.get(k) if isinstance(r, dict) else None for r in rows], None if k == "name" else names)
+
+
+def _add(columns: dict[str, Column], name: str, values: list[Any], names: Optional[Names] = None) -> None:
     """Adds the column, or columns, of a member's values."""
     sample = next((v for v in values if v is not None), None)
     valid = None
     if any(v is None for v in values):
         valid = np.array([v is not None for v in values])
+    lists = _lists(values) if isinstance(sample, (np.ndarray, list)) else None
     if sample is None:
         columns[name] = Column(np.full(len(values), None, object), valid)
-    elif isinstance(sample, np.ndarray) and sample.ndim == 1 and sample.dtype.kind in "fiub":
-        _add_lists(columns, name, values, sample, valid)
-    elif isinstance(sample, list) and all(v is None or _is_numbers(v) for v in values):  # integers among them, of no type that says so
-        _add(columns, name, [None if v is None else np.array(v, np.float64) for v in values])
-    elif type(sample) in (Record, dict) or (isinstance(sample, Record) and not hasattr(sample, "array")):
-        keys = {k: None for v in (sample, values[-1]) if v is not None for k in v}
-        for k in keys:
-            _add(columns, f"{name}.{k}", [None if v is None else v.get(k) for v in values])
+    elif lists is not None:
+        columns[name] = _list_column(lists, valid, names)
+    elif isinstance(sample, dict) and not hasattr(sample, "array") and all(v is None or isinstance(v, dict) for v in values):
+        _add_members(columns, name + ".", values, list({k: None for v in values if v is not None for k in v}))
     else:
         columns[name] = Column(_array(values, sample), valid)
 
 
-def _is_numbers(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > 0 and all(type(v) in (int, float) for v in value)
+def _lists(values: list[Any]) -> Optional[list[Optional[Array]]]:
+    """Lists of numbers as arrays; None if they are none. Of integers among them no type says so."""
+    found: list[Optional[Array]] = []
+    some = False
+    for v in values:
+        if isinstance(v, np.ndarray) and v.ndim == 1 and v.dtype.kind in "fiub":
+            some = True
+            found.append(v)
+        elif isinstance(v, list) and all(type(x) in (int, float) for x in v):
+            some |= len(v) > 0
+            found.append(np.array(v, np.float64))
+        elif v is None:
+            found.append(None)
+        else:
+            return None
+    return found if some else None
 
 
-def _add_lists(columns: dict[str, Column], name: str, values: list[Any], sample: Array, valid: Optional[Array]) -> None:
-    length = max((len(v) for v in values if v is not None), default=0)
-    same = all(v is None or len(v) == length for v in values)
-    if same and valid is None:
-        columns[name] = Column(np.stack(values) if length else np.empty((len(values), 0), sample.dtype))
-    elif all(v is None or len(v) in (0, length) for v in values):  # not always given
-        there = np.array([v is not None and len(v) == length for v in values])
-        table = np.full((len(values), length), np.nan if sample.dtype.kind == "f" else 0, sample.dtype)
-        for i in np.flatnonzero(there):
-            table[i] = values[i]
-        columns[name] = Column(table, there)
+def _list_column(lists: list[Optional[Array]], valid: Optional[Array], names: Optional[Names]) -> Column:
+    if names is not None and names.change and any(v is not None and len(v) for v in lists):
+        named = names.table(lists)
+        if named is not None:
+            return Column(named[0], named[1], names.labels)
     else:
-        out = np.empty(len(values), object)
-        out[:] = values
-        columns[name] = Column(out, valid)
+        length = max((len(v) for v in lists if v is not None), default=0)
+        labels = names.labels if names is not None and names.labels is not None and len(names.labels) == length else None
+        whole = [v for v in lists if v is not None]
+        if len(whole) == len(lists) and all(len(v) == length for v in whole):
+            return Column(np.stack(whole) if length else np.empty((len(lists), 0), whole[0].dtype), None, labels)
+        if all(len(v) in (0, length) for v in whole):  # not always given
+            there = np.array([v is not None and len(v) == length for v in lists])
+            dtype = np.result_type(*{v.dtype for v in whole if len(v)})
+            table = np.full((len(lists), length), np.nan if dtype.kind == "f" else 0, dtype)
+            table[there] = np.stack([v for v in whole if len(v)])
+            return Column(table, there, labels)
+    out = np.empty(len(lists), object)
+    for i, v in enumerate(lists):
+        out[i] = v
+    return Column(out, valid)
 
 
 def _array(values: list[Any], sample: Any) -> Array:
@@ -445,25 +516,6 @@ def _array(values: list[Any], sample: Any) -> Array:
     for i, v in enumerate(values):
         out[i] = v
     return out
-
-
-def _label(columns: dict[str, Column], records: list[Any]) -> None:
-    """Gives the elements of lists the names that stand in a list "name" beside them, if it never changes."""
-    names: Optional[list[str]] = None
-    for r in records:
-        own = r.get("name") if isinstance(r, dict) else None
-        if names is None:
-            if not isinstance(own, list) or not all(isinstance(n, str) for n in own):
-                return
-            names = own
-        elif own and names and own != names:
-            return
-        elif not names:
-            names = own
-    if names and len(set(names)) == len(names):
-        for c in columns.values():
-            if c.values.ndim == 2 and c.values.shape[1] == len(names):
-                c.labels = names
 
 
 def _resample(frame: Frame, times: Optional[Array], fill: Optional[str], gap: Optional[int]) -> Frame:
@@ -495,6 +547,8 @@ def _resample(frame: Frame, times: Optional[Array], fill: Optional[str], gap: Op
 
 
 def _interpolated(name: str, c: Column, frame: Frame, rows: Array, after: Array, weight: Array, known: Array) -> Column:
+    if c.untyped and c.values.dtype.kind in "iu":
+        c = Column(c.values.astype(np.float64), c.valid, c.labels)
     if c.values.dtype.kind != "f":
         return c.take(rows, known)  # of what is no measurement the one before holds
     valid = known if c.valid is None else known & c.valid[rows] & (c.valid[after] | (weight == 0))
@@ -540,24 +594,36 @@ def _stacked(parts: list[tuple[ID, Frame]]) -> Frame:
     times = np.concatenate([f.times for _, f in parts])
     columns: dict[str, Column] = {}
     for name in names:
-        have = [f.columns.get(name) for _, f in parts]
-        shapes = {(c.values.dtype, c.values.shape[1:]) for c in have if c is not None}
-        if len(shapes) == 1 and all(c is not None for c in have):
-            whole = [c for c in have if c is not None]
+        have = _by_name([f.columns.get(name) for _, f in parts])
+        whole = [c for c in have if c is not None]
+        labels = whole[0].labels if all(c.labels == whole[0].labels for c in whole) else None
+        shapes = {(c.values.dtype, c.values.shape[1:], c.labels is None) for c in whole}
+        if len(shapes) == 1 and len(whole) == len(have):
             valid = np.concatenate([np.ones(len(c.values), bool) if c.valid is None else c.valid for c in whole])
-            labels = whole[0].labels if all(c.labels == whole[0].labels for c in whole) else None
             columns[name] = Column(np.concatenate([c.values for c in whole]), valid, labels)
-            continue
-        columns[name] = _padded(have, sizes, shapes)
+        else:
+            columns[name] = _padded(have, sizes, shapes, labels)
     return Frame(times, columns, entities)
 
 
-def _padded(have: list[Optional[Column]], sizes: list[int], shapes: set[Any]) -> Column:
+def _by_name(have: list[Optional[Column]]) -> list[Optional[Column]]:
+    """The columns of lists of several entities with the same labels in the same places."""
+    lists = [c for c in have if c is not None and c.values.ndim == 2 and c.values.shape[1]]
+    if not lists or any(c is not None and c.values.ndim != 2 for c in have) or len({c.labels is None for c in lists}) > 1:
+        return have
+    have = [c if c in lists else None for c in have]  # what is always empty is not there
+    labels = list(dict.fromkeys(n for c in lists for n in c.labels or ()))
+    if not labels:
+        return have
+    return [None if c is None else Column(aligned(c.values, c.labels or [], labels), c.valid, labels) for c in have]
+
+
+def _padded(have: list[Optional[Column]], sizes: list[int], shapes: set[Any], labels: Optional[list[str]]) -> Column:
     if len(shapes) == 1:
-        dtype, shape = next(iter(shapes))
+        dtype, shape, _ = next(iter(shapes))
         empty: Any = {"f": np.nan, "M": np.datetime64("NaT"), "m": np.timedelta64("NaT"), "O": None}.get(dtype.kind, 0)
     else:
-        dtype, shape, empty = np.dtype(object), (), None
+        dtype, shape, empty, labels = np.dtype(object), (), None, None
     values = np.full((sum(sizes), *shape), empty, dtype)
     valid = np.zeros(sum(sizes), bool)
     at = 0
@@ -570,4 +636,4 @@ def _padded(have: list[Optional[Column]], sizes: list[int], shapes: set[Any]) ->
                 values[at:at + n] = c.values
             valid[at:at + n] = True if c.valid is None else c.valid
         at += n
-    return Column(values, valid)
+    return Column(values, valid, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
@@ -18,7 +19,7 @@ from ._query import choice
 from ._schema import message
 from .ids import ID, entity_of
 from .snapshots import Instance, Snapshot
-from .times import SpanLike, Time, parse_span
+from .times import SpanLike, Time, parse_span, parse_time
 
 if TYPE_CHECKING:
     from .client import Memory
@@ -97,7 +98,7 @@ class HostedMemory:
     """A memory that this program hosts. Make one with :meth:`engram.Memory.host`.
 
     Functions are called from several threads at once. Their errors of :mod:`engram.errors` refuse what was to be done; any other
-    exception does so as Internal, but a query is answered then with what is there.
+    exception does so as Internal, but a query is answered then with what is there; the logger ``engram`` gets its traceback.
     """
 
     def __init__(self, m: "Memory", name: str, *, timeout: SpanLike = "2s", calls: int = 16, program: str = "") -> None:
@@ -121,6 +122,8 @@ class HostedMemory:
         a message class of protobuf, or the name of a type that the server knows, or its class of ``engram gen``. Without one it
         takes any data.
         """
+        if any(s.id == f"{self.name}/{id}" for s in self._begin.segments):
+            raise errors.AlreadyExists(f"{self.name}/{id}", "the segment was added already")
         segment = self._begin.segments.add(id=ID(f"{self.name}/{id}"), type=self._type(id, type), durability=choice(
             "durability", durability, {"volatile": 0, "logged": 1, "synced": 2}))
         segment.history.max_count, segment.history.max_bytes = max_count, max_bytes
@@ -134,14 +137,17 @@ class HostedMemory:
         if hasattr(of, "DESCRIPTOR"):
             name, descriptors = str(of.DESCRIPTOR.full_name), _files(of.DESCRIPTOR.file)
         else:
-            members: Mapping[str, Any] = of if isinstance(of, Mapping) else typing.get_type_hints(of)
-            label = id.rpartition("/")[2] if isinstance(of, Mapping) else str(of.__name__)
+            members: Mapping[str, Any] = of if isinstance(of, Mapping) else typing.get_type_hints(of) if isinstance(of, type) else {}
+            label = id.rpartition("/")[2] if isinstance(of, Mapping) else getattr(of, "__name__", "")
             if not members:
                 raise errors.Invalid(f"{self.name}/{id}", f"{of!r:.60} has no annotated members; give a dict such as {{'voltage': float}}")
             name = f"{identifier(self.name)}.{identifier(label)}"
             descriptors = descriptors_of(name, members)
-        if name not in (t.name for t in self._begin.types):
+        known = next((t for t in self._begin.types if t.name == name), None)
+        if known is None:
             self._begin.types.add(name=name, descriptors=descriptors)
+        elif known.descriptors != descriptors:
+            raise errors.AlreadyExists(f"{self.name}/{id}", f"another segment has a type {name} with other members; give this segment another name")
         return name
 
     def on_commit(self, function: F) -> F:
@@ -214,12 +220,19 @@ class HostedMemory:
                 raise errors.Unavailable(self.name, "the program was too busy to answer in time")
             {_COMMIT: self._commit, _QUERY: self._query, _PREDICT: self._predict}[kind](call, answer)
         except BaseException as e:
+            self._log(kind, e)
             answer = message("HostAnswer")(call=call.call, error=_error(self.name, e))
         encoded = message("HostRequest")(answer=answer).SerializeToString()
         if len(encoded) > _MAX_ANSWER:
             large = errors.Exhausted(self.name, f"the program answered with {len(encoded)} bytes; at most {_MAX_ANSWER} pass")
             encoded = message("HostRequest")(answer=message("HostAnswer")(call=call.call, error=_error(self.name, large))).SerializeToString()
         stream.send(encoded)
+
+    def _log(self, kind: int, e: BaseException) -> None:
+        """Tells of an exception that is the program's fault; an error of engram is an answer."""
+        if not isinstance(e, errors.Error):
+            name = getattr(self._hooks[kind], "__name__", "a hook")
+            logging.getLogger("engram").error("%s of the memory %s failed", name, self.name, exc_info=e)
 
     def _commit(self, call: Any, answer: Any) -> None:
         u = EntityUpdate(entity_of(call.commit.entity), Time(call.commit.time), [
@@ -229,7 +242,7 @@ class HostedMemory:
         self._hooks[_COMMIT](u)
         if (u.entity, u.time) == before[:2] and len(u.instances) == len(before[2]) and all(a is b for a, b in zip(u.instances, before[2])):
             return
-        answer.commit.entity, answer.commit.time = u.entity, u.time
+        answer.commit.entity, answer.commit.time = u.entity, parse_time(u.time)
         self._fill(answer.commit, ID(u.entity), u.instances)
 
     def _query(self, call: Any, answer: Any) -> None:
@@ -248,6 +261,7 @@ class HostedMemory:
                 self._fill(prediction.snapshot, ID(text).entity, value if isinstance(value, list) else [value])
                 prediction.snapshot.time = ID(text).time
             except Exception as e:
+                self._log(_PREDICT, e)
                 prediction.ClearField("snapshot")
                 prediction.error.CopyFrom(_error(text, e))
 

@@ -106,7 +106,11 @@ class ID(str):
     @property
     def instance(self) -> Optional[int]:
         """The instance's index; None above that level."""
-        return int(self.parts[5]) if self.level > 5 else None
+        if self.level < 6:
+            return None
+        if not self.parts[5].isdecimal():
+            raise Invalid(self, f"an instance has a number, not {self.parts[5]!r}")
+        return int(self.parts[5])
 
     def __truediv__(self, name: Any) -> "ID":
         below = escape(str(name))
@@ -119,12 +123,25 @@ def time_of(text: str) -> Optional[Time]:
     return ID(text).time
 
 
-@functools.lru_cache(4096)
+_MAX_NAME = 512  # bytes
+
+
 def entity_of(text: str) -> ID:
     """Reads an entity's ID. Of a snapshot's or an instance's it is the entity; Invalid otherwise."""
+    if not isinstance(text, str):
+        raise Invalid(f"{text!r:.60}", f"an ID is a text, not {type(text).__name__}")
+    return _entity_of(text)
+
+
+@functools.lru_cache(4096)
+def _entity_of(text: str) -> ID:
     id = text if type(text) is ID else ID(text)
     if not id.isprintable() and any("\ud800" <= c <= "\udfff" for c in id):
         raise Invalid(ascii(id), "the ID holds half of a surrogate pair, which is no character")
-    if id.level < 4 or "" in id.parts[:4]:
+    if "" in id.parts[:4]:
+        raise Invalid(text, "names are not empty, and no slash is before the first one")
+    if "\0" in id or any(len(n.encode()) > _MAX_NAME for n in id.parts[:4]):
+        raise Invalid(f"{text!r:.60}", f"names have no NUL, and at most {_MAX_NAME} bytes")
+    if id.level < 4:
         raise Invalid(text, f"the ID of an entity has four names, memory/core/provider/entity; this has {len([p for p in id.parts if p])}")
     return id.entity

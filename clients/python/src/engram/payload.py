@@ -22,6 +22,8 @@ from typing import Any, Callable, ClassVar, Dict, Iterator, List, NamedTuple, Op
 import numpy as np
 import numpy.typing as npt
 
+from . import _plain
+
 __all__ = [
     "Array", "Duration", "Enumeration", "Image", "Link", "NumericType", "PackedElementField", "Payload",
     "PayloadError", "PointCloud", "Pose", "Quaternion", "Sender", "Time", "Value", "Vector3",
@@ -857,8 +859,17 @@ def _encode_link(v: Any, depth: int) -> bytes:
     return b"\x0a" + _encode_varint(len(text)) + text if text else b""
 
 
+def _plainly(convert: Callable[[Any], Array], v: Any) -> Array:
+    try:
+        return convert(v)
+    except PayloadError:
+        raise
+    except ValueError as e:
+        raise PayloadError(str(e)) from None
+
+
 def _raw(a: Array) -> Tuple[int, Tuple[int, ...], bytes]:
-    a = np.asarray(a)
+    a = _plainly(_plain.dense, a)
     dtype = _DTYPE_NUMBERS.get((a.dtype.kind, a.dtype.itemsize))
     if dtype is None:
         raise PayloadError(f"arrays of {a.dtype} have no form in a payload; there are whole numbers of 8 to 64 bits, float32 and float64")
@@ -962,7 +973,14 @@ _ENCODERS: Dict[str, Callable[[Any, int], bytes]] = {
 def _encode_buffer(v: Any, depth: int) -> bytes:
     if isinstance(v, bytes):
         return v
-    return v.tobytes() if isinstance(v, np.ndarray) else bytes(memoryview(v))
+    return _plainly(_plain.array_of, v).tobytes() if isinstance(v, np.ndarray) else bytes(memoryview(v))
+
+
+def _number_of_array(v: Array) -> Any:
+    """The number that an array without dimensions is; a masked one is NaN."""
+    if v.ndim:
+        raise PayloadError(f"an array of shape {v.shape} is not a number")
+    return _plainly(_plain.array_of, v)[()]
 
 
 def _content_writer(shape: _Shape, resolve: Resolve) -> Tuple[int, Callable[[Any, int], bytes]]:
@@ -975,10 +993,10 @@ def _content_writer(shape: _Shape, resolve: Resolve) -> Tuple[int, Callable[[Any
     if kind in _FIXED:
         wire, pack = _SCALARS[kind][0], _FIXED[kind].pack
         if kind in ("float", "double"):
-            return wire, lambda v, depth: pack(v)
+            return wire, lambda v, depth: pack(v if not isinstance(v, np.ndarray) else _number_of_array(v))
         return wire, lambda v, depth: pack(_check_integer(kind, v))
     if kind == "bool":
-        return _VARINT, lambda v, depth: b"\x01" if v else b"\x00"
+        return _VARINT, lambda v, depth: b"\x01" if (v if not isinstance(v, np.ndarray) else _number_of_array(v)) else b"\x00"
     if kind in ("sint32", "sint64"):
         return _VARINT, lambda v, depth: _encode_varint(_check_integer(kind, v) << 1 ^ _check_integer(kind, v) >> 63)
     if kind in _SCALARS:
@@ -1069,9 +1087,15 @@ def _list_writer(
             raise PayloadError(f"{_short(v)} is not a list")
         if wire != _BYTES:
             if item.kind in ("float", "double"):
-                packed = np.asarray(v, _FIXED[item.kind].format).tobytes()
+                given = _plainly(_plain.numbers_of, v)
+                with np.errstate(over="ignore"):
+                    numbers = given.astype(_FIXED[item.kind].format)
+                if (np.isinf(numbers) & np.isfinite(given)).any():
+                    raise PayloadError(f"not all of {_short(v)} fit {item.kind}")
+                packed = numbers.tobytes()
             else:
-                packed = b"".join([content(i, depth) for i in v])
+                items = _plainly(_plain.numbers_of, v) if isinstance(v, np.ndarray) else v
+                packed = b"".join([content(i, depth) for i in items])
             if packed:
                 parts += [tag, _encode_varint(len(packed)), packed]
             return
@@ -1469,7 +1493,7 @@ class Vector3(Payload):
 
     @classmethod
     def of(cls, array: Any) -> Vector3:
-        x, y, z = (float(v) for v in array)
+        x, y, z = _plain.numbers_of(array).tolist()
         return cls(x, y, z)
 
     def array(self) -> npt.NDArray[np.float64]:
@@ -1493,8 +1517,8 @@ class Quaternion(Payload):
 
     @classmethod
     def of_matrix(cls, matrix: Any) -> Quaternion:
-        """The rotation of a 3x3 rotation matrix."""
-        m = np.asarray(matrix, float)
+        """The rotation of a 3x3 rotation matrix. ValueError if it is none."""
+        m = _plain.rotation_of(matrix)
         # The greatest of the four is found first, so that nothing small is divided by.
         squares = np.array([1 + m[0, 0] - m[1, 1] - m[2, 2], 1 - m[0, 0] + m[1, 1] - m[2, 2], 1 - m[0, 0] - m[1, 1] + m[2, 2], 1 + np.trace(m)])
         i = int(np.argmax(squares))
@@ -1539,9 +1563,9 @@ class Pose(Payload):
 
     @classmethod
     def of_matrix(cls, matrix: Any) -> Pose:
-        """The pose of a homogeneous 4x4 matrix."""
-        m = np.asarray(matrix, float)
-        return cls(Vector3.of(m[:3, 3]), Quaternion.of_matrix(m[:3, :3]))
+        """The pose of a homogeneous 4x4 matrix. ValueError if it is none."""
+        translation, rotation = _plain.rigid(matrix)
+        return cls(Vector3.of(translation), Quaternion.of_matrix(rotation))
 
     def matrix(self) -> npt.NDArray[np.float64]:
         """As a homogeneous 4x4 matrix; what is unset is zero or the identity."""
@@ -1586,7 +1610,7 @@ class Image(Payload):
     def of(cls, pixels: Array, encoding: str, *, timestamp: Optional[Time] = None, frame_id: str = "") -> Image:
         """The image of pixels, height x width or height x width x channels, as its encoding says."""
         dtype, channels = _encoding(encoding)
-        a = np.ascontiguousarray(pixels)
+        a = np.ascontiguousarray(_plain.array_of(pixels))
         if a.dtype != dtype or a.ndim not in (2, 3) or (a.shape[2] if a.ndim == 3 else 1) != channels:
             raise ValueError(f"pixels of shape {a.shape} and {a.dtype} are not {encoding}: {channels} channels of {dtype}")
         step = a.shape[1] * channels * a.dtype.itemsize

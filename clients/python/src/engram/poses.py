@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional
 import numpy as np
 
 from . import errors
+from ._plain import array_of, numeric, rigid
 from ._schema import message
 from .frame import At, Frame, times_of
 from .times import SpanLike, Time, TimeLike, now, parse_span, parse_time
@@ -152,22 +153,24 @@ class Poses:
         RobotState/Localization of ``robot``, by default this one; frames without a slash are the robot's."""
         from ._encode import quaternion_of
 
-        if isinstance(pose, Transform):
-            translation, rotation = pose.translation, pose.rotation
-        else:
-            a = np.asarray(pose, np.float64)
-            if a.shape == (4, 4):
-                translation, rotation = a[:3, 3], np.array(quaternion_of(a))
-            elif a.shape == (3,):
+        try:
+            if isinstance(pose, Transform):
+                translation, rotation = pose.translation, pose.rotation
+            elif (a := numeric(pose)).shape == (3,):
                 translation, rotation = a, np.array([0.0, 0, 0, 1])
             else:
-                raise errors.Invalid("pose", "it is a Transform, a 4x4 matrix, or a translation of 3 numbers")
+                translation, rotation = rigid(a)[0], np.array(quaternion_of(a))
+            spread: Any = () if covariance is None else array_of(covariance)
+            if covariance is not None and (spread.shape not in ((6, 6), (36,)) or spread.dtype.kind not in "biuf"):
+                raise ValueError("a covariance is a matrix of 6x6 numbers")
+        except ValueError as e:
+            raise errors.Invalid("pose", f"{e}; it is a Transform, a 4x4 matrix, or a translation of 3 numbers") from None
         when = now() if time is None else parse_time(time)
         from .ids import ID
 
         self._m.commit(ID.of("RobotState", "Localization", robot or self._m.robot or "robot", f"{parent}>{child}"),
                        {"timestamp": when, "parent_frame_id": parent, "child_frame_id": child, "translation": translation, "rotation": rotation,
-                        "is_static": static, "pose_covariance": () if covariance is None else np.asarray(covariance).ravel()}, time=when)
+                        "is_static": static, "pose_covariance": np.ravel(spread)}, time=when)
 
 
 _KINDS = ("fixed", "joint", "free", "anchor")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence, overload
 
 from ._decode import decode
@@ -27,7 +26,7 @@ def shortest(single: float) -> float:
 class Instance:
     """One datum of a snapshot. ``instance["position"]`` is a member of its payload."""
 
-    __slots__ = ("type", "data", "sent", "confidence", "_types", "_value", "_snapshot", "_index")
+    __slots__ = ("type", "data", "sent", "confidence", "_types", "_value", "_entity", "_time", "_index")
 
     def __init__(self, type: str, data: Buffer, sent: Optional[int], confidence: float, types: "Registry") -> None:
         self.type = type
@@ -36,13 +35,12 @@ class Instance:
         self.confidence = confidence if confidence == 1 else shortest(confidence)
         self._types = types
         self._value: Any = None
-        self._snapshot: Optional[Snapshot] = None
-        self._index = 0
+        # Of its snapshot; that itself would make a cycle of both, which only the collector frees.
+        self._entity, self._time, self._index = ID(), Time(0), 0
 
     @property
     def id(self) -> ID:
-        assert self._snapshot is not None
-        return ID(f"{self._snapshot.id}/{self._index}")
+        return ID(f"{self._entity}/{self._time}/{self._index}")
 
     @property
     def value(self) -> Any:
@@ -70,9 +68,7 @@ class Instance:
         return f"<{self.type}, {len(self.data)} bytes>"
 
     def __reduce__(self) -> tuple[Any, ...]:  # for other processes
-        if self._snapshot is None:
-            return _instance, self._parts()
-        return operator.getitem, (self._snapshot, self._index)
+        return _instance, (*self._parts(), self._entity, self._time, self._index)
 
     def _parts(self) -> tuple[Any, ...]:
         """What makes an equal one in another process, with the descriptors of its type."""
@@ -88,8 +84,11 @@ def _types(source: bytes) -> "Registry":
     return types
 
 
-def _instance(type: str, data: bytes, sent: Optional[int], confidence: float, source: bytes) -> Instance:
-    return Instance(type, data, sent, confidence, _types(source))
+def _instance(type: str, data: bytes, sent: Optional[int], confidence: float, source: bytes,
+              entity: str = "", time: int = 0, index: int = 0) -> Instance:
+    instance = Instance(type, data, sent, confidence, _types(source))
+    instance._entity, instance._time, instance._index = ID(entity), Time(time), index
+    return instance
 
 
 def _snapshot(entity: ID, time: int, arrived: int, number: int, recalled: bool, instances: list[tuple[Any, ...]]) -> "Snapshot":
@@ -113,7 +112,7 @@ class Snapshot(Sequence[Instance]):
         self.instances = instances
         self._id: Optional[ID] = None
         for i, instance in enumerate(instances):
-            instance._snapshot, instance._index = self, i
+            instance._entity, instance._time, instance._index = entity, self.time, i
 
     @property
     def id(self) -> ID:
@@ -182,6 +181,12 @@ class Missing(NamedTuple):
     end: Time
     example: str = ""
     detail: str = ""
+
+
+def lacking(missing: Sequence[Missing]) -> str:
+    """Says what is missing."""
+    parts = [f"{m.count or 'some'} of {m.id} from {m.start} to {m.end} ({m.reason}{f': {m.detail}' if m.detail else ''})" for m in missing[:3]]
+    return ", ".join(parts) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
 
 
 class CopyUsed(NamedTuple):
@@ -282,6 +287,11 @@ class Update:
 
     def __repr__(self) -> str:
         return f"<Update {self.number}: {self.id}>"
+
+    def _repr_html_(self) -> str:
+        from ._display import snapshot_html, table_html
+
+        return table_html(["number", "id"], [(self.number, self.id)]) if self.snapshot is None else snapshot_html(self.snapshot)
 
 
 class Committed(NamedTuple):

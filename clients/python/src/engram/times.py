@@ -204,5 +204,7 @@ def _nanoseconds(value: SpanLike) -> Duration:
         if isinstance(value, np.timedelta64):
             return Duration(int(from_numpy(value, repr(value))))
         number: Any = value
+        if number.ndim:
+            raise Invalid(repr(value), "one duration is wanted, not an array")
         return _nanoseconds(float(number))
     raise Invalid(repr(value), "not a duration; write 100ms, 1.5s or seconds")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
+from ._plain import array_of
 from .errors import Invalid, Unsupported
 
 if TYPE_CHECKING:
@@ -213,7 +214,10 @@ def image(array: "npt.ArrayLike", encoding: Optional[str] = None, *, time: Optio
     rgb8, rgba8, 16UC1 or 32FC1, as the array's type and shape say. Its pixels are the array's, if that is contiguous."""
     from .times import Time, now
 
-    a = np.asarray(array)
+    try:
+        a = array_of(array)
+    except ValueError as e:
+        raise Invalid("image", str(e)) from None
     if a.ndim not in (2, 3):
         raise Invalid("image", f"an array of {a.ndim} dimensions is no image; it has height, width and perhaps channels")
     channels = 1 if a.ndim == 2 else a.shape[2]

@@ -6,6 +6,7 @@ import queue
 import random
 import threading
 import time
+import warnings
 from typing import Any, Callable, Iterator, Optional
 
 from . import errors
@@ -62,6 +63,7 @@ class _Source:
 
     def __init__(self, transport: Transport, request: Any, since: Optional[int], closed: threading.Event, give_up: Optional[float]) -> None:
         self.transport, self.request, self.closed, self.give_up = transport, request, closed, give_up
+        self.told: set[str] = set()
         self.state = _State(since, request.WhichOneof("start") is None)
         self.subscription: Optional[Cancelable] = self._open()
 
@@ -80,7 +82,7 @@ class _Source:
             try:
                 assert self.subscription is not None
                 for batch in self.subscription.batches():
-                    kept = self.state.deliver(batch)
+                    kept = self._evaluated(self.state.deliver(batch))
                     if kept:
                         yield kept
                 failure: errors.Error = errors.Unavailable(self.transport.address, "the server ended the subscription")
@@ -93,6 +95,14 @@ class _Source:
             self.close()
             if not self._reopen():
                 return
+
+    def _evaluated(self, batch: list[Update]) -> list[Update]:
+        """Updates without those that tell only on what a filter failed, of which a warning tells once."""
+        for u in batch:
+            if u.failed is not None and u.failed.detail not in self.told:
+                self.told.add(u.failed.detail)
+                warnings.warn(f"where={self.request.where!r} could not be evaluated on {u.failed.example}: {u.failed.detail}", stacklevel=5)
+        return [u for u in batch if u.failed is None]
 
     def _reopen(self) -> bool:
         pause, began = _FIRST_PAUSE, time.monotonic()

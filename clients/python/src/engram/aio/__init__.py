@@ -16,6 +16,7 @@ from typing import Any, Callable, Concatenate, Coroutine, Generator, Optional, P
 from .. import client as _client
 from .. import hosting as _hosting
 from .. import poses as _poses
+from .. import world as _world
 from ..snapshots import Update
 from ..stream import CommitStream as _CommitStream
 from ..watch import Watch as _Watch
@@ -65,6 +66,17 @@ class Poses(_Asynchronous):
     tree = _awaited(_poses.Poses.tree)
     path = _awaited(_poses.Poses.path)
     commit = _awaited(_poses.Poses.commit)
+
+
+class World(_Asynchronous):
+    """What is around the robot; see :class:`engram.world.World`."""
+
+    def __init__(self, world: _world.World, threads: ThreadPoolExecutor) -> None:
+        super().__init__(threads)
+        self._sync = world
+
+    statements = _awaited(_world.World.statements)
+    put = _awaited(_world.World.put)
 
 
 class Watch(_Asynchronous):
@@ -136,6 +148,7 @@ class CommitStream(_Asynchronous):
         await self._run(lambda: stream.commit(entity, value, **options))
 
     flush = _awaited(_CommitStream.flush)
+    close = _awaited(_CommitStream.close)
 
     @property
     def committed(self) -> int:
@@ -147,10 +160,8 @@ class CommitStream(_Asynchronous):
 
     async def __aexit__(self, kind: Optional[type[BaseException]], *_: object) -> None:
         try:
-            if kind is None:
-                await self.flush()
+            await self._run(functools.partial(self._sync.__exit__, kind))
         finally:
-            self._sync.close()
             self._threads.shutdown(wait=False)
 
 
@@ -232,6 +243,7 @@ class Memory(_Asynchronous):
     segments = _awaited(_client.Memory.segments)
     add_segment = _awaited(_client.Memory.add_segment)
     remove_segment = _awaited(_client.Memory.remove_segment)
+    segment_type = _awaited(_client.Memory.segment_type)
     tree = _awaited(_client.Memory.tree)
     frame = _awaited(_client.Memory.frame)
     windows = _awaited(_client.Memory.windows)
@@ -253,6 +265,22 @@ class Memory(_Asynchronous):
     @property
     def poses(self) -> Poses:
         return Poses(self._sync.poses, self._threads)
+
+    @property
+    def world(self) -> World:
+        return World(self._sync.world, self._threads)
+
+    @property
+    def address(self) -> str:
+        """Where the memory was found."""
+        address: str = self._sync.address
+        return address
+
+    @property
+    def robot(self) -> str:
+        """The name of the robot, if it has one."""
+        robot: str = self._sync.robot
+        return robot
 
     async def close(self) -> None:
         """Ends all connections."""
