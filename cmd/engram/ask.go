@@ -158,12 +158,24 @@ func (a *asking) prepare() error {
 		if err != nil {
 			return err
 		}
-		if !utf8.Valid(text) {
-			return engram.Errorf(engram.Invalid, file, "it is no text in UTF-8")
+		rules, err := plainText(file, "it", text)
+		if err != nil {
+			return err
 		}
-		q.Rules = append(q.Rules, service.Rules{Name: file, Text: string(text)})
+		q.Rules = append(q.Rules, service.Rules{Name: file, Text: rules})
 	}
 	return a.prepareTimes()
+}
+
+// plainText returns a text without the mark at its beginning. One that is not in UTF-8 is refused by what it is.
+func plainText(name, it string, text []byte) (string, error) {
+	if encoding := rdf.Encoding(text); encoding != "" {
+		return "", engram.Errorf(engram.Invalid, name, "%s is text in %s; write it in UTF-8", it, encoding)
+	}
+	if !utf8.Valid(text) {
+		return "", engram.Errorf(engram.Invalid, name, "%s is no text in UTF-8", it)
+	}
+	return strings.TrimPrefix(string(text), "\ufeff"), nil
 }
 
 func (a *asking) prepareTimes() error {
