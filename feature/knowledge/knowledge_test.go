@@ -350,7 +350,7 @@ func TestValuesOfServers(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	remote, here := knowledge.NewClient(serving.Dial(t, h.Address, rpc.DialOptions{})), base.Alone{View: base.OfGraph(g)}
+	remote, here := knowledge.NewClient(serving.Dial(t, h.Address, rpc.DialOptions{})), base.Alone{View: base.OfGraph(g, nil)}
 	for _, q := range []service.Question{
 		prolog(`X = 9007199254740993, Y = 1.0, Z is 2**70, T = 1700000000123456789, F is 1.0e22, L = [1, 1.0, [18446744073709551617]], C = f(-9007199254740993, 0.1)`),
 		prolog(`rdf_has(S, 'http://x/p', O)`),

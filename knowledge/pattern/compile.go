@@ -2,7 +2,6 @@ package pattern
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -163,16 +162,14 @@ func compile(v *knowledge.View, q *Question, what, text string, options []Option
 		}
 	}()
 	cursor := v.Cursor()
-	prefixes := maps.Clone(q.Prefixes)
+	prefixes := v.Prefixes.Clone()
 	for _, o := range options {
 		for name, iri := range o.Prefixes {
-			if _, own := prefixes[name]; !own {
-				if prefixes == nil {
-					prefixes = map[string]string{}
-				}
-				prefixes[name] = iri
-			}
+			prefixes.Add(name, iri)
 		}
+	}
+	for name, iri := range q.Prefixes {
+		prefixes.Add(name, iri)
 	}
 	c.names = newNames(v, cursor, prefixes)
 	c.wanted(q.Body)

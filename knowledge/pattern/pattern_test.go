@@ -313,7 +313,7 @@ func TestErrors(t *testing.T) {
 		`?x haight ?y`:                   "column 4: there is no property haight; did you mean height?",
 		`?x a Cupbord`:                   "there is no class Cupbord; did you mean Cupboard?",
 		`?x a Dor`:                       "column 6: there is no class Dor; did you mean Door?",
-		`?x :parts kitchn`:               "column 4: there is no prefix ",
+		`?x :parts kitchn`:               "column 4: there is no default prefix",
 		`?x knwrob:parts ?y`:             "column 4: there is no prefix knwrob; did you mean knowrob?",
 		`?x height ?h; where ?z > 1.0`:   "column 21: no triple has the variable ?z",
 		`?x height ?h; where ?h + > 1.0`: "column 26: Syntax error",

@@ -52,7 +52,7 @@ func factPredicates() map[indicator]builtin {
 			if !ok {
 				return false, wanted("atom", deref(args[0]))
 			}
-			name, _ := m.program.shortened(string(iri))
+			name, _ := m.program.prefixes.Shorten(string(iri))
 			if name == "" {
 				return false, nil
 			}

@@ -32,7 +32,7 @@ func (s *source) end() int32 { return s.base + int32(len(s.text)) + 1 }
 // questions are asked.
 type Program struct {
 	preds    map[indicator]*pred
-	prefixes map[string]string
+	prefixes *knowledge.Prefixes
 	sources  []*source
 }
 
@@ -41,7 +41,7 @@ const maxSource = 16 << 20
 
 // library is the program that every other begins with.
 var library = sync.OnceValue(func() *Program {
-	p := &Program{preds: map[indicator]*pred{}, prefixes: knowledge.Prefixes()}
+	p := &Program{preds: map[indicator]*pred{}, prefixes: knowledge.NewPrefixes()}
 	for name, do := range builtins() {
 		p.preds[name] = &pred{indicator: name, do: do, library: true}
 	}
@@ -63,17 +63,19 @@ var library = sync.OnceValue(func() *Program {
 	return p
 })
 
-// NewProgram returns a program without rules of its own: the library, and the prefixes of
-// KnowRob, RoboEarth and the W3C.
+// NewProgram returns a program without rules of its own: the library, and the prefixes that are common.
 func NewProgram() *Program {
 	l := library()
-	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: maps.Clone(l.prefixes), sources: slices.Clone(l.sources)}
+	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources)}
 	maps.Copy(p.preds, l.preds)
 	return p
 }
 
 // AddPrefix has name:local stand for iri followed by local.
-func (p *Program) AddPrefix(name, iri string) { p.prefixes[name] = iri }
+func (p *Program) AddPrefix(name, iri string) { p.prefixes.Add(name, iri) }
+
+// UsePrefixes has the program use the prefixes of a view, in place of those that it had. Rules that were added before keep theirs.
+func (p *Program) UsePrefixes(of *knowledge.Prefixes) { p.prefixes = of.Clone() }
 
 // AddRules adds the clauses of a text, such as a file's. Directives that declare are
 // followed; those that do something are refused. An error names the text, line and column.

@@ -27,7 +27,7 @@ type Question struct {
 	Text     string
 	JSON     json.RawMessage   // a pattern as JSON, in place of Text
 	Rules    []Rules           // in Prolog
-	Prefixes map[string]string // what name:local stands for, beside those of KnowRob, RoboEarth and the W3C
+	Prefixes map[string]string // what name:local stands for, beside the common ones and those of documents
 	At       *engram.Time      // what was so then; nil is now
 	AsOf     *engram.Time      // as it was known then; nil is now
 	Limits   Limits

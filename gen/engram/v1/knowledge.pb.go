@@ -86,7 +86,7 @@ type AskRequest struct {
 	Pattern *structpb.Struct `protobuf:"bytes,3,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// Rules in Prolog for this question.
 	Rules []*QuestionRules `protobuf:"bytes,4,rep,name=rules,proto3" json:"rules,omitempty"`
-	// What name:local stands for, beside the prefixes of KnowRob, RoboEarth and the W3C.
+	// What name:local stands for, beside the common prefixes and those of the documents that were imported.
 	Prefixes map[string]string `protobuf:"bytes,5,rep,name=prefixes,proto3" json:"prefixes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What was so at this time; now if it is not given.
 	At *int64 `protobuf:"varint,6,opt,name=at,proto3,oneof" json:"at,omitempty"`

@@ -47,7 +47,7 @@ export type AskRequest = Message<"engram.v1.AskRequest"> & {
   rules: QuestionRules[];
 
   /**
-   * What name:local stands for, beside the prefixes of KnowRob, RoboEarth and the W3C.
+   * What name:local stands for, beside the common prefixes and those of the documents that were imported.
    *
    * @generated from field: map<string, string> prefixes = 5;
    */
