@@ -31,6 +31,7 @@ func (a *asking) ask(ctx context.Context, question string) error {
 			a.cmd.PrintErrf("engram: the server answers as many questions as it may at a time, and this one waits; %d wait before it\n", before)
 		}
 	}
+	q.Notes = func(line string) { a.cmd.PrintErrln(visible(line)) }
 	out := a.cmd.OutOrStdout()
 	var rows []service.Row
 	for row, err := range a.service.Ask(ctx, q) {

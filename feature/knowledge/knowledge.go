@@ -43,7 +43,8 @@ type handler struct{ service.Service }
 func (h handler) ask(ctx context.Context, m *engramv1.AskRequest) (*engramv1.AskResponse, error) {
 	var answer engramv1.AskResponse
 	size := 0
-	err := h.rows(ctx, m, nil, func(row *engramv1.KnowledgeRow) error {
+	note := func(line string) { answer.Notes = append(answer.Notes, line) }
+	err := h.rows(ctx, m, nil, note, func(row *engramv1.KnowledgeRow) error {
 		for _, value := range row.Json {
 			size += len(value)
 		}
@@ -67,7 +68,8 @@ func (h handler) askStepwise(ctx context.Context, m *engramv1.AskRequest, send f
 		n := uint32(before)
 		_ = send(&engramv1.AskResponse{Waiting: &n}) // who is gone waits no longer: ctx ends
 	}
-	err := h.rows(ctx, m, waits, func(row *engramv1.KnowledgeRow) error {
+	note := func(line string) { _ = send(&engramv1.AskResponse{Notes: []string{line}}) } // as with waits
+	err := h.rows(ctx, m, waits, note, func(row *engramv1.KnowledgeRow) error {
 		return send(&engramv1.AskResponse{Rows: []*engramv1.KnowledgeRow{row}})
 	})
 	if errors.Is(err, service.ErrMore) {
@@ -77,12 +79,12 @@ func (h handler) askStepwise(ctx context.Context, m *engramv1.AskRequest, send f
 }
 
 // rows answers a question row by row.
-func (h handler) rows(ctx context.Context, m *engramv1.AskRequest, waits func(before int), use func(*engramv1.KnowledgeRow) error) error {
+func (h handler) rows(ctx context.Context, m *engramv1.AskRequest, waits func(before int), note func(line string), use func(*engramv1.KnowledgeRow) error) error {
 	q, err := question(ctx, m)
 	if err != nil {
 		return err
 	}
-	q.Waits = waits
+	q.Waits, q.Notes = waits, note
 	for row, err := range h.Ask(ctx, q) {
 		if err != nil {
 			return err

@@ -82,6 +82,9 @@ func inProlog(ctx context.Context, v *knowledge.View, q *service.Question) (iter
 	if q.Why {
 		options = append(options, prolog.Why())
 	}
+	if q.Notes != nil {
+		options = append(options, prolog.Notes(q.Notes))
+	}
 	return func(yield func(service.Row, error) bool) {
 		for answer, err := range p.Ask(ctx, v, q.Text, q.Limits, options...) {
 			row := service.Row{Names: answer.Names, Texts: answer.Values, Probability: 1}

@@ -11,6 +11,30 @@ aggregate_all(Spec, Discriminator, G, R) :-
     findall(Discriminator-Spec, G, L0), sort(0, @<, L0, L1), '$aggregate_list'(Spec, L1, R).
 '$aggregate_list'(Spec, L, R) :- aggregate_all(Spec, member(_-Spec, L), R).
 
+% What is printed are notes of the answer.
+
+with_output_to(Sink, G) :-
+    '$capture'(N), catch(( call(G) -> true ; '$captured'(N, _), fail ), E, ( '$captured'(N, _), throw(E) )),
+    '$captured'(N, Text), format(Sink, '~w', [Text]).
+tab(N) :- M is N, format('~*c', [M, 32]).
+tab(S, N) :- M is N, format(S, '~*c', [M, 32]).
+put_char(C) :- must_be(atom, C), write(C).
+put_char(S, C) :- must_be(atom, C), write(S, C).
+write_term(T, Options) :- ( memberchk(quoted(true), Options) -> writeq(T) ; write(T) ).
+write_term(S, T, Options) :- ( memberchk(quoted(true), Options) -> writeq(S, T) ; write(S, T) ).
+portray_clause(T) :- \+ \+ ( numbervars(T, 0, _), format('~q.~n', [T]) ).
+print_message(_, Message) :- ( nonvar(Message), Message = format(F, Args) -> format(F, Args), nl ; true ).
+print_message_lines(_, _, _).
+current_output(user_output).
+ttyflush.
+
+random(L, U, R) :- ( integer(L), integer(U) -> U1 is U - 1, random_between(L, U1, R) ; random(F), R is L + (U - L) * F ).
+random_member(X, L) :- must_be(list, L), length(L, N), N > 0, random_between(1, N, I), nth1(I, L, X).
+random_select(X, L, R) :- random_member(Y, L), once(( select(Z, L, R), Z == Y )), X = Y.
+random_permutation(L, P) :- must_be(list, L), findall(K-X, ( member(X, L), random(K) ), Ps), keysort(Ps, S), pairs_values(S, P).
+gensym(Base, A) :- atom_concat('$gensym_', Base, K), ( catch(nb_getval(K, N0), _, N0 = 0) ), N is N0 + 1, nb_setval(K, N), atom_concat(Base, N, A).
+reset_gensym(Base) :- atom_concat('$gensym_', Base, K), nb_setval(K, 0).
+
 % Lists.
 
 append([], L, L).

@@ -341,11 +341,11 @@ var withheld = func() map[Atom]string {
 	for names, reason := range map[string]string{
 		"open close see seen tell told append read read_term read_file_to_terms load_files consult ensure_loaded exists_file exists_directory delete_file directory_files rdf_load rdf_save rdf_parse owl_parse": "questions neither read nor write files",
 		"shell process_create halt getenv setenv unsetenv system thread_create thread_send_message tcp_socket http_open jpl_call jpl_new":                                                                        "questions run no programs and reach no network",
-		"write print writeln nl put_char format print_message portray_clause listing write_canonical writeq write_term":                                                                                          "questions print nothing; their answers are their variables",
-		"set_prolog_flag op set_flag prompt use_module module garbage_collect initialization":                                                                                                                    "questions do not change the system",
-		"rdf_assert rdf_retractall rdf_update rdf_reset_db rdf_transaction":                                                                                                                                      "questions change no facts",
-		":- -->": "a rule stands in a file of rules, or is asserted for one question by assertz/1",
-		"b_setval b_getval flag gensym reset_gensym recorda recordz recorded erase": "questions have no such variables; nb_setval/2 sets one",
+		"listing write_canonical": "a question prints by print/1, writeq/1, format/2 and portray_clause/1",
+		"set_prolog_flag op set_flag prompt use_module module garbage_collect initialization": "questions do not change the system",
+		"rdf_assert rdf_retractall rdf_update rdf_reset_db rdf_transaction":                   "questions change no facts",
+		":-":                                  "a rule stands in a file of rules, or is asserted for one question by assertz/1",
+		"flag recorda recordz recorded erase": "questions have no such variables; nb_setval/2 sets one",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			why[Atom(name)] = reason

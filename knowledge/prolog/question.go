@@ -39,6 +39,7 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 			set(m)
 		}
 		defer m.cutTo(0)
+		defer m.flushRest()
 		told := map[string]bool{}
 		for {
 			ok, err := m.run()
@@ -82,6 +83,7 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
 	m.roots = m.reachable
+	m.mutable = m.names("setarg")
 	if m.present = view.At; m.present == 0 {
 		m.present = engram.Now()
 	}
@@ -112,6 +114,11 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	}
 	m.code, m.top = code, true
 	return m, r.vars, nil
+}
+
+// names reports whether the question or a rule has a name that begins so in its text.
+func (m *machine) names(name string) bool {
+	return slices.ContainsFunc(m.sources[1:], func(s *source) bool { return strings.Contains(s.text, name) })
 }
 
 // failure is an error as it is told: what is wrong, and where.

@@ -37,6 +37,9 @@ type Question struct {
 	// Waits, unless it is nil, is called while a server answers others first, with how many wait before this one, and again
 	// when that changes. It is called by who goes through the rows.
 	Waits func(before int)
+	// Notes, unless it is nil, is called with each line that the question prints, and with what of its names nothing is known,
+	// by who goes through the rows.
+	Notes func(line string)
 }
 
 // Rules are clauses in Prolog.
