@@ -112,7 +112,9 @@ func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (ite
 		return nil, err
 	}
 	return func(yield func(service.Row, error) bool) {
+		none := true
 		for answer, err := range c.Ask(ctx, v, q.Limits) {
+			none = false
 			row := service.Row{Probability: answer.Probability}
 			if err == nil {
 				for i := range answer.Len() {
@@ -131,6 +133,11 @@ func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (ite
 			}
 			if !yield(row, err) {
 				return
+			}
+		}
+		if none && q.Notes != nil {
+			for _, note := range c.Unheard(v) {
+				q.Notes(note)
 			}
 		}
 	}, nil

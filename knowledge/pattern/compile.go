@@ -25,6 +25,8 @@ type Compiled struct {
 	least    float64
 	order    []ordering
 	planned  atomic.Pointer[plan]
+	prefixes *knowledge.Prefixes
+	prefixed [][2]string // names with a prefix
 }
 
 type column struct {
@@ -180,6 +182,7 @@ func compile(v *knowledge.View, q *Question, what, text string, options []Option
 	c.out.body = c.clauses(q.Body, bound)
 	c.conditions(q.Body, c.out.body, bound)
 	c.columns(bound)
+	c.out.prefixes, c.out.prefixed = prefixes, c.names.prefixed
 	c.out.plan(v, cursor)
 	return c.out, nil
 }

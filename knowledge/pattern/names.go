@@ -57,6 +57,7 @@ type names struct {
 	computed map[string]bool
 	local    map[string][]string // IRIs by the local names that are asked for; nil before they are
 	wanted   map[string]bool
+	prefixed [][2]string // prefixes and names after them, as they were typed
 }
 
 func newNames(v *knowledge.View, c *knowledge.Cursor, prefixes *knowledge.Prefixes) *names {
@@ -135,6 +136,7 @@ func (n *names) iri(name string, as role) (string, error) {
 		if !known {
 			return "", n.prefixes.Unknown(prefix)
 		}
+		n.prefixed = append(n.prefixed, [2]string{prefix, local})
 		return begin + local, nil
 	}
 	if as == asProperty && (name == "a" || name == "type") {
@@ -240,6 +242,16 @@ func (n *names) fits(iri string, as role) bool {
 
 // maxCompared bounds with how many names a wrong one is compared.
 const maxCompared = 20_000
+
+// Unheard says of which names with a prefix nothing is known, and which may be meant, each once.
+func (c *Compiled) Unheard(v *knowledge.View) (notes []string) {
+	for _, name := range c.prefixed {
+		if note := v.Unheard(c.prefixes, name[0], name[1]); note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
 
 func (n *names) nearest(name string, as role) string {
 	seen := map[string]bool{}

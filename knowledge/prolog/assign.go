@@ -24,7 +24,7 @@ func (h *heap) assigned(old Term, restore func(old Term)) error {
 }
 
 // unassign undoes the changes since the trail was so long.
-func (h *heap) unassign(to int) {
+func unassign(h *heap, to int) {
 	for n := len(h.assignments); n > 0 && h.assignments[n-1].at >= to; n-- {
 		a := h.assignments[n-1]
 		a.restore(a.old)
@@ -34,7 +34,7 @@ func (h *heap) unassign(to int) {
 }
 
 // duplicate copies a term of the program, so that the copy may be changed. The copy is counted before the next goal is carried out.
-func (h *heap) duplicate(t Term) Term {
+func duplicate(h *heap, t Term) Term {
 	c, ok := t.(*Compound)
 	if !ok || !c.shared {
 		return t
@@ -47,7 +47,7 @@ func (h *heap) duplicate(t Term) Term {
 		*at = Compound{name: c.name, args: make([]Term, len(c.args)), pos: c.pos}
 		last := len(c.args) - 1
 		for i, arg := range c.args[:last] {
-			at.args[i] = h.duplicate(arg)
+			at.args[i] = duplicate(h, arg)
 		}
 		next, ok := c.args[last].(*Compound)
 		if !ok || !next.shared {
@@ -150,6 +150,7 @@ func assignPredicates() map[string]map[int]builtin {
 		"setarg": {3: setArg(true)}, "nb_setarg": {3: setArg(false)},
 		"b_setval": {2: setBacktrackable}, "b_getval": {2: getGlobal},
 		"current_op": {3: currentOp}, "random_between": {3: randomBetween},
+		"$dcg": {4: grammarBody}, "dcg_translate_rule": {2: grammarRule},
 		"random": {1: func(m *machine, args []Term) (bool, error) { return m.unify(args[0], Float(rand.Float64())) }},
 	}
 }

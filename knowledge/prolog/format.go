@@ -21,7 +21,7 @@ func formatTo(m *machine, args []Term) (bool, error) {
 	if len(sink.args) != 1 || sink.name != "atom" && sink.name != "string" && sink.name != "codes" && sink.name != "chars" {
 		return false, domainError("output_sink", sink)
 	}
-	s, err := m.formatArgs(args[1], args[2])
+	s, err := formatArgs(m.heap, args[1], args[2])
 	if err != nil {
 		return false, err
 	}
@@ -41,7 +41,7 @@ func formatTo(m *machine, args []Term) (bool, error) {
 }
 
 // formatArgs carries out a format with a list of values, or with one.
-func (h *heap) formatArgs(format, args Term) (string, error) {
+func formatArgs(h *heap, format, args Term) (string, error) {
 	text, err := h.textArg(format)
 	if err != nil {
 		return "", err

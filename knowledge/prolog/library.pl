@@ -35,6 +35,12 @@ random_permutation(L, P) :- must_be(list, L), findall(K-X, ( member(X, L), rando
 gensym(Base, A) :- atom_concat('$gensym_', Base, K), ( catch(nb_getval(K, N0), _, N0 = 0) ), N is N0 + 1, nb_setval(K, N), atom_concat(Base, N, A).
 reset_gensym(Base) :- atom_concat('$gensym_', Base, K), nb_setval(K, 0).
 
+phrase(G, L) :- phrase(G, L, []).
+phrase(G, L, R) :- must_be(callable, G), '$dcg'(G, S0, S, Goal), S0 = L, S = R, call(Goal).
+
+rdf_transaction(G) :- once(G).
+rdf_transaction(G, _) :- once(G).
+
 % Lists.
 
 append([], L, L).
@@ -264,6 +270,10 @@ map_assoc(P, A) :- assoc_to_values(A, Vs), maplist(P, Vs).
 % Facts: what the reference has beside the predicates over indexes.
 
 rdf(S, P, O, _) :- rdf(S, P, O).
+rdf_update(S, P, O, Action) :-
+    must_be(callable, Action),
+    ( Action = subject(N) -> New = [N,P,O] ; Action = predicate(N) -> New = [S,N,O] ; Action = object(N) -> New = [S,P,N] ; must_be(oneof([subject(_), predicate(_), object(_)]), Action) ),
+    rdf(S, P, O), !, rdf_retractall(S, P, O), New = [S1,P1,O1], rdf_assert(S1, P1, O1).
 rdf_has(S, P, O, R) :- rdfs_subproperty_of(R, P), rdf(S, R, O).
 rdfs_class_property(Class, Property) :-
     rdfs_individual_of(Property, rdf:'Property'), rdf_has(Property, rdfs:domain, Domain), rdfs_subclass_of(Class, Domain).
@@ -309,7 +319,7 @@ lang_matches(Lang, Pattern) :-
     rdf(r, r, o, t), rdf_has(r, r, o, r), rdf_reachable(r, r, o, t, t), rdf_phas(r, r, o),
     rdfs_class_property(r, r), rdfs_label(r, t), rdfs_label(r, t, t), rdfs_ns_label(r, t), rdfs_ns_label(r, t, t), rdfs_member(r, r),
     rdfs_list_to_prolog_list(r, t), class_properties_some(r, r, t), class_properties_all(r, r, t), class_properties_value(r, r, t),
-    class_properties_nosup(r, r, t), class_properties_transitive_nosup(r, r, r), rdf_atom_no_ns(r, t), rotmat_to_list(r, t), time_term(r, t).
+    class_properties_nosup(r, r, t), class_properties_transitive_nosup(r, r, r), rdf_atom_no_ns(r, t), rdf_update(r, r, o, t), rotmat_to_list(r, t), time_term(r, t).
 
 owl_restriction(Node, restriction(P, Facet)) :- rdf_has(Node, owl:onProperty, P), '$facet'(Node, Facet).
 '$facet'(Node, Facet) :-

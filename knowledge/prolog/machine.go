@@ -79,10 +79,11 @@ type catching struct{ catcher, recovery Term }
 
 // machine answers one question.
 type machine struct {
-	program *Program
-	asked   *knowledge.View // what the question is asked of
-	present engram.Time     // the time of the question
-	views   map[engram.Time]*knowledge.View
+	program   *Program
+	asked     *knowledge.View // what the question is asked of
+	present   engram.Time     // the time of the question
+	scratched bool            // asked has a graph of the question's own
+	views     map[engram.Time]*knowledge.View
 	*heap
 	own     map[indicator]*pred // predicates that exist in this question only
 	globals map[Atom]Term       // of nb_setval/2
@@ -91,6 +92,7 @@ type machine struct {
 
 	frame   // what is being done
 	goalPos int32
+	whole   Term      // the question, as it was read
 	sources []*source // of the program, and the question's
 
 	choices  []choice
@@ -395,7 +397,7 @@ again: // with the last arguments, so that lists may be long
 		t = deref(t)
 		if x.ground {
 			if h.mutable {
-				return h.unify(h.duplicate(x), t)
+				return h.unify(duplicate(h, x), t)
 			}
 			return h.unify(x, t)
 		}
@@ -452,7 +454,7 @@ func (h *heap) resolve(t Term, env []Term) Term {
 	case *Compound:
 		switch {
 		case h.mutable && x.ground:
-			return h.duplicate(x)
+			return duplicate(h, x)
 		case x.ground || !x.shared:
 			return x
 		}

@@ -47,7 +47,7 @@ func (h *heap) bind(v *Var, t Term) {
 }
 
 func (h *heap) undo(to int) {
-	h.unassign(to)
+	unassign(h, to)
 	for _, v := range h.trail[to:] {
 		v.ref = nil
 	}

@@ -41,17 +41,17 @@ func (m *machine) print(text string) error {
 }
 
 // flush tells the line that was printed.
-func (m *machine) flush() {
-	if m.note != nil {
-		m.note(m.line.String())
+func (o *output) flush() {
+	if o.note != nil {
+		o.note(o.line.String())
 	}
-	m.line.Reset()
+	o.line.Reset()
 }
 
 // flushRest tells what was printed of a line without an end.
-func (m *machine) flushRest() {
-	if m.line.Len() > 0 {
-		m.flush()
+func (o *output) flushRest() {
+	if o.line.Len() > 0 {
+		o.flush()
 	}
 }
 
@@ -124,7 +124,7 @@ func printFormat(m *machine, args []Term) (bool, error) {
 	if len(args) == 2 {
 		values = args[1]
 	}
-	s, err := m.formatArgs(args[0], values)
+	s, err := formatArgs(m.heap, args[0], values)
 	if err == nil {
 		err = m.print(s)
 	}

@@ -80,6 +80,9 @@ func (p *Program) expandTerm(t Term, strict bool, h *heap, depth int) (Term, err
 		case !ok1:
 			return nil, wanted("atom", deref(c.args[0]))
 		case !ok2:
+			if _, free := deref(c.args[1]).(*Var); free {
+				return nil, thrown(Atom("instantiation_error"), "behind %s: stands a variable without a value; a name that begins with a capital stands in quotes, as in %s:'Cup'", name, name)
+			}
 			return nil, wanted("atom", deref(c.args[1]))
 		}
 		return nil, p.unknownPrefix(name)

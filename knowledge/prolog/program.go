@@ -34,6 +34,27 @@ type Program struct {
 	preds    map[indicator]*pred
 	prefixes *knowledge.Prefixes
 	sources  []*source
+	shared   map[indicator]bool // predicates whose clauses stand in several files (multifile): rules add to the library's
+	left     []string           // what of the rules is left out: directives that do something
+}
+
+// iso are predicates that rules may not have of their own, as in SWI-Prolog.
+var iso = func() map[string]bool {
+	all := map[string]bool{}
+	for name := range strings.FieldsSeq(`</2 =/2 =../2 =:=/2 =</2 ==/2 =\=/2 >/2 >=/2 @</2 @=</2 @>/2 @>=/2 \=/2 \==/2 acyclic_term/1 arg/3 asserta/1
+		assertz/1 atom/1 atom_chars/2 atom_codes/2 atom_concat/3 atom_length/2 atomic/1 bagof/3 call/1 call/2 call/3 call/4 call/5 call/6 call/7 call/8
+		callable/1 catch/3 char_code/2 clause/2 compare/3 compound/1 copy_term/2 current_op/3 current_predicate/1 dynamic/1 fail/0 false/0 findall/3 float/1
+		flush_output/0 flush_output/1 functor/3 ground/1 integer/1 is/2 keysort/2 length/2 nl/0 nl/1 nonvar/1 number/1 number_chars/2 number_codes/2
+		numbervars/3 repeat/0 retract/1 retractall/1 setof/3 sort/2 sub_atom/5 term_variables/2 throw/1 unify_with_occurs_check/2 var/1 write/1 write/2
+		writeq/1 writeq/2 current_output/1 once/1 put_char/1 put_char/2 subsumes_term/2 write_term/2 write_term/3 :/2`) {
+		all[name] = true
+	}
+	return all
+}()
+
+// fixed reports whether rules may not have a predicate of that name.
+func fixed(i indicator) bool {
+	return isControl(i) || i.name[:min(1, len(i.name))] == "$" || iso[fmt.Sprintf("%s/%d", i.name, i.arity)]
 }
 
 // maxSource bounds the text of a question and of a file of rules, in bytes.
@@ -66,7 +87,7 @@ var library = sync.OnceValue(func() *Program {
 // NewProgram returns a program without rules of its own: the library, and the prefixes that are common.
 func NewProgram() *Program {
 	l := library()
-	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources)}
+	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources), shared: map[indicator]bool{}}
 	maps.Copy(p.preds, l.preds)
 	return p
 }
@@ -77,8 +98,10 @@ func (p *Program) AddPrefix(name, iri string) { p.prefixes.Add(name, iri) }
 // UsePrefixes has the program use the prefixes of a view, in place of those that it had. Rules that were added before keep theirs.
 func (p *Program) UsePrefixes(of *knowledge.Prefixes) { p.prefixes = of.Clone() }
 
-// AddRules adds the clauses of a text, such as a file's. Directives that declare are
-// followed; those that do something are refused. An error names the text, line and column.
+// AddRules adds the clauses of a text, such as a file's. Directives that declare are followed; those that load something are
+// left out, which the questions' notes tell, and those that do something else are refused. A predicate of the library
+// other than ISO's is the text's own if it has clauses for it, unless the text declares it as multifile or names a module
+// before it: then its clauses come before the library's. The library keeps using its own. An error names the text, line and column.
 func (p *Program) AddRules(name, text string) error { return p.read(name, text) }
 
 func (p *Program) read(name, text string) error {
@@ -146,14 +169,23 @@ func (p *Program) add(t Term, added map[*pred]bool) error {
 	if _, ok := isFunctor(t, "?-", 1); ok {
 		return errors.New("a file of rules asks no questions")
 	}
-	if _, ok := isFunctor(t, "-->", 2); ok {
-		return errors.New("grammar rules (-->) are not supported")
+	if c, ok := isFunctor(t, "-->", 2); ok {
+		g := grammar{newVar: func() *Var { return &Var{} }}
+		var err error
+		if t, err = g.rule(c.args[0], c.args[1]); err != nil {
+			return err
+		}
 	}
 	head, body := t, Term(atomTrue)
 	if c, ok := isFunctor(t, ":-", 2); ok {
 		head, body = c.args[0], c.args[1]
 	}
-	pred, err := p.headPred(head)
+	module := Atom("")
+	if c, ok := isFunctor(head, ":", 2); ok {
+		module, _ = deref(c.args[0]).(Atom)
+		head = c.args[1]
+	}
+	pred, err := p.headPred(head, module != "" && module != "user")
 	if err != nil {
 		return err
 	}
@@ -167,24 +199,118 @@ func (p *Program) add(t Term, added map[*pred]bool) error {
 	if err != nil {
 		return err
 	}
-	pred.clauses = append(pred.clauses, c)
+	if n := len(pred.clauses); n > 0 && pred.clauses[n-1].passes { // the library's come last
+		pred.clauses = slices.Insert(pred.clauses, n-1, c)
+	} else {
+		pred.clauses = append(pred.clauses, c)
+	}
 	added[pred] = true
 	return nil
 }
 
-// headPred returns the predicate that a clause is of, if it may have clauses.
-func (p *Program) headPred(head Term) (*pred, error) {
+// headPred returns the predicate that a clause is of, if it may have clauses. In place of one of the library rules get their own,
+// to which the clauses of the library belong if more is said of it.
+func (p *Program) headPred(head Term, more bool) (*pred, error) {
 	i, err := headOf(head)
 	if err != nil {
 		return nil, err
 	}
 	found := p.find(i)
-	if found.library || isControl(i) {
+	if len(p.sources) == 1 && !found.library { // the library itself
+		return found, nil
+	}
+	if isControl(i) || found.library && fixed(i) {
 		return nil, redefines(i)
 	}
-	return found, nil
+	if !found.library {
+		return found, nil
+	}
+	own := &pred{indicator: i, expand: found.expand, defined: true}
+	if more || p.shared[i] {
+		own.clauses = []*clause{passing(found)}
+	}
+	return own, p.replace(i, own)
 }
 
+// passing is a clause that has another predicate answer, where that knows what it is asked.
+func passing(to *pred) *clause {
+	c := &clause{vars: to.arity, source: newTerm(":-", to.name, atomTrue), passes: true}
+	args, vars := make([]Term, to.arity), make([]Term, to.arity)
+	for i := range args {
+		args[i], vars[i] = slot(i), &Var{}
+	}
+	if to.arity > 0 {
+		c.source = newTerm(":-", &Compound{name: to.name, args: vars}, atomTrue)
+	}
+	pass := &pred{indicator: to.indicator, library: true, do: func(m *machine, args []Term) (bool, error) {
+		unknown := newTerm("error", newTerm("existence_error", Atom("procedure"), m.newVar()), m.newVar())
+		return catchIn(m, unknown, atomFail, func() (bool, error) { return m.call(to, args) })
+	}}
+	c.head, c.body = args, []goal{{pred: pass, args: args}}
+	return c
+}
+
+// replace has the rules use another predicate of a name, those that were read before, too.
+func (p *Program) replace(i indicator, by *pred) error {
+	p.preds[i] = by
+	for _, other := range p.preds {
+		if other.library || other.do != nil {
+			continue
+		}
+		for n, c := range other.clauses {
+			rule, ok := isFunctor(c.source, ":-", 2)
+			if !ok || c.passes {
+				continue
+			}
+			comp := compiler{find: p.find, expand: p.expandKnown}
+			again, err := comp.clause(rule.args[0], rule.args[1])
+			if err != nil {
+				return err
+			}
+			other.clauses[n] = again
+		}
+		other.reindex()
+	}
+	return nil
+}
+
+// lacking returns the predicates that rules call and that do not exist, sorted, each once.
+func (p *Program) lacking() []string {
+	found := map[string]bool{}
+	var look func(goals []goal)
+	look = func(goals []goal) {
+		for i := range goals {
+			g := &goals[i]
+			if g.pred != nil && !g.pred.exists() && !isControl(g.pred.indicator) {
+				found[fmt.Sprintf("%s/%d", quoteAtom(string(g.pred.name)), g.pred.arity)] = true
+			}
+			look(g.a)
+			look(g.b)
+			look(g.c)
+		}
+	}
+	for _, pred := range p.preds {
+		if !pred.library {
+			for _, c := range pred.clauses {
+				look(c.body)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// remarks says what the rules of questions lack.
+func (p *Program) remarks() (all []string) {
+	if lacking := p.lacking(); len(lacking) > 0 {
+		all = append(all, "the rules call predicates that are not there: "+strings.Join(lacking, ", "))
+	}
+	if len(p.left) > 0 {
+		all = append(all, "directives of the rules are left out: "+strings.Join(p.left, ", "))
+	}
+	return all
+}
+
+// redefines is the error of a clause of a predicate that is not to be changed.
 func redefines(i indicator) error {
 	return thrown(newTerm("permission_error", Atom("modify"), Atom("static_procedure"), newTerm("/", i.name, Int(i.arity))),
 		"%s/%d belongs to the language and cannot be changed; give the rule another name", i.name, i.arity)
@@ -228,12 +354,39 @@ func (p *Program) directive(t Term) error {
 		return fmt.Errorf("the directive %s is not supported: rules declare, and do nothing when they are read", show(t))
 	}
 	switch c.name {
-	case "module", "use_module", "ensure_loaded", "set_prolog_flag", "style_check", "license":
+	case "module", "use_module", "ensure_loaded", "set_prolog_flag", "style_check", "license", "meta_predicate", "module_transparent",
+		"volatile", "public", "noprofile", "expects_dialect", "set_module", "reexport", "autoload", "encoding", "garbage_collect":
 		return nil // all predicates are in one place
-	case "dynamic", "discontiguous", "multifile", "table":
-		return p.declare(c.args[0], func(pred *pred) { pred.defined = true })
+	case "dynamic", "discontiguous", "table":
+		return p.declare(c.args[0], func(of *pred) {
+			if !of.library {
+				of.defined = true
+			} else if c.name == "dynamic" && !p.shared[of.indicator] && !fixed(of.indicator) { // it is the rules' own
+				_ = p.replace(of.indicator, &pred{indicator: of.indicator, expand: of.expand, defined: true})
+			}
+		})
+	case "multifile":
+		return p.declare(c.args[0], func(pred *pred) {
+			if pred.library {
+				p.shared[pred.indicator] = true
+			} else {
+				pred.defined = true
+			}
+		})
 	case "rdf_meta":
-		return p.declare(c.args[0], func(pred *pred) { pred.expand = true })
+		return p.declare(c.args[0], func(pred *pred) {
+			if !pred.library {
+				pred.expand = true
+			}
+		})
+	case "owl_parse", "owl_parser", "rdf_load", "register_ros_package", "load_files", "consult", "load_foreign_library", "use_foreign_library", "initialization", "jpl_set_default_jvm_opts", "rdf_db", "add_dom",
+		"jpl_call", "jpl_new", "include", "rdf_attach_library", "set_stream", "at_halt", "prolog_load_context":
+		p.left = append(p.left, show(t))
+		return nil
+	case "assert", "assertz", "asserta":
+		if len(c.args) == 1 {
+			return p.add(c.args[0], map[*pred]bool{})
+		}
 	case "rdf_register_ns", "rdf_register_prefix":
 		if len(c.args) >= 2 {
 			name, ok1 := c.args[0].(Atom)
@@ -287,10 +440,7 @@ func (p *Program) declare(t Term, f func(*pred)) error {
 		}
 		i = indicator{name, int(arity)}
 	}
-	found := p.find(i)
-	if !found.library {
-		f(found)
-	}
+	f(p.find(i))
 	return nil
 }
 
@@ -343,7 +493,7 @@ var withheld = func() map[Atom]string {
 		"shell process_create halt getenv setenv unsetenv system thread_create thread_send_message tcp_socket http_open jpl_call jpl_new":                                                                        "questions run no programs and reach no network",
 		"listing write_canonical": "a question prints by print/1, writeq/1, format/2 and portray_clause/1",
 		"set_prolog_flag op set_flag prompt use_module module garbage_collect initialization": "questions do not change the system",
-		"rdf_assert rdf_retractall rdf_update rdf_reset_db rdf_transaction":                   "questions change no facts",
+		"rdf_reset_db":                        "questions change no facts but their own, by rdf_assert/3 and rdf_retractall/3",
 		":-":                                  "a rule stands in a file of rules, or is asserted for one question by assertz/1",
 		"flag recorda recordz recorded erase": "questions have no such variables; nb_setval/2 sets one",
 	} {

@@ -40,6 +40,11 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 		}
 		defer m.cutTo(0)
 		defer m.flushRest()
+		if m.note != nil {
+			for _, remark := range p.remarks() {
+				m.note(remark)
+			}
+		}
 		told := map[string]bool{}
 		for {
 			ok, err := m.run()
@@ -48,6 +53,9 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 				return
 			}
 			if !ok {
+				if len(told) == 0 {
+					unheard(m)
+				}
 				return
 			}
 			row, err := m.row(vars)
@@ -67,7 +75,7 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 				yield(Row{}, m.failure(err))
 				return
 			} else if !more {
-				return
+				return // what had answers was known
 			}
 		}
 	}
@@ -83,7 +91,7 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
 	m.roots = m.reachable
-	m.mutable = m.names("setarg")
+	m.mutable = names(m, "setarg")
 	if m.present = view.At; m.present == 0 {
 		m.present = engram.Now()
 	}
@@ -92,6 +100,11 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	}
 	if len(question) > maxSource {
 		return nil, nil, engram.Errorf(engram.Exhausted, "", "a question of %d bytes; %d are the most", len(question), maxSource)
+	}
+	if names(m, "rdf_assert") || names(m, "rdf_update") || names(m, "rdf_retractall") {
+		if err := scratch(m); err != nil {
+			return nil, nil, m.failure(err)
+		}
 	}
 	r := newReader(question, base, true, func() *Var {
 		v := m.newVar()
@@ -106,7 +119,8 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	if c, ok := isFunctor(t, "?-", 1); ok {
 		t = c.args[0]
 	}
-	m.frame = frame{next: &frame{code: codeDone}, view: view}
+	m.whole = t
+	m.frame = frame{next: &frame{code: codeDone}, view: m.asked}
 	comp := compiler{find: m.find, expand: p.expandKnown}
 	code, err := comp.body(t, nil)
 	if err != nil {
@@ -116,8 +130,36 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	return m, r.vars, nil
 }
 
+// unheard notes of which names in the question nothing is known: a question without answers may have one that is misspelt.
+func unheard(m *machine) {
+	if m.note == nil {
+		return
+	}
+	const most = 10
+	noted := map[string]bool{}
+	for todo := []Term{m.whole}; len(todo) > 0 && len(noted) < most; {
+		c, ok := todo[len(todo)-1].(*Compound)
+		todo = todo[:len(todo)-1]
+		if !ok {
+			continue
+		}
+		prefix, ok1 := c.args[0].(Atom)
+		local, ok2 := c.args[len(c.args)-1].(Atom)
+		if c.name == ":" && len(c.args) == 2 && ok1 && ok2 {
+			if note := m.asked.Unheard(m.program.prefixes, string(prefix), string(local)); note != "" && !noted[note] {
+				noted[note] = true
+				m.note(note)
+			}
+			continue
+		}
+		for i := len(c.args) - 1; i >= 0; i-- {
+			todo = append(todo, c.args[i])
+		}
+	}
+}
+
 // names reports whether the question or a rule has a name that begins so in its text.
-func (m *machine) names(name string) bool {
+func names(m *machine, name string) bool {
 	return slices.ContainsFunc(m.sources[1:], func(s *source) bool { return strings.Contains(s.text, name) })
 }
 

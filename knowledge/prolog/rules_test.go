@@ -1,0 +1,130 @@
+package prolog_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/prolog"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+// ofUsers are rules as KnowRob's files have them: with predicates of their own in place of the library's, grammars, directives
+// that load, and clauses of other modules' predicates.
+const ofUsers = `:- module(mine, [before/1]).
+:- use_module(library('semweb/rdf_db')).
+:- meta_predicate each(1, +).
+:- module_transparent each/2.
+:- owl_parser:owl_parse('package://mine/owl/mine.owl').
+:- rdf_meta above_of(r, r).
+:- assertz(fact(1)).
+:- dynamic counter/1.
+before(X) :- member(X, [a]).
+member(X, [X|_]) :- !.
+member(X, [_|T]) :- member(X, T).
+last([X], X) :- !.
+last([_|T], X) :- last(T, X).
+each(G, L) :- forall(lists:member(X, L), call(G, X)).
+greeting --> [hello], name, !.
+greeting --> "hi ", rest(_).
+name --> [world].
+name --> [X], { atom(X), X \== foo }.
+rest([C|Cs]) --> [C], rest(Cs).
+rest([]) --> [].
+digits([D|T]) --> digit(D), digits(T).
+digits([D]) --> digit(D).
+digit(D) --> [D], { code_type(D, digit) }.
+look(X), [X] --> [X].
+anb(N) --> ( [a], anb(M) -> [b], { N is M + 1 } ; { N = 0 } ).
+none --> \+ [_].
+counter(0).
+java(X) :- jpl_call('org.knowrob.Util', get, [X], Y), ( is_list(Y) -> jpl_array_to_list(Y, X) ; X = Y ).
+knowrob_temporal:holds(mine(X), _) :- X = 1.
+`
+
+// The answers are those of SWI-Prolog 9.0.4.
+func TestRulesOfUsers(t *testing.T) {
+	p := prolog.NewProgram()
+	for name, text := range map[string]string{"mine.pl": ofUsers, "more.pl": ":- multifile reverse/2.\nreverse(x, y).\n"} {
+		if err := p.AddRules(name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for question, want := range map[string]string{
+		"findall(X, member(X, [a,b,c]), L)": `{"L":["a"]}`,
+		"findall(X, before(X), L)":          `{"L":["a"]}`,
+		"last([1,2,3], X)":                  `{"X":3}`,
+		"memberchk(c, [a,b,c]), sumlist([1,2], S), subtract([a,b], [b], L)": `{"S":3,"L":["a"]}`,
+		"each(atom, [a,b])":                                                          `{}`,
+		"phrase(greeting, [hello, world])":                                           `{}`,
+		"phrase(greeting, [hello, X]), X = y":                                        "",
+		"phrase(greeting, [hello, foo]) -> X = yes ; X = no":                         `{"X":"no"}`,
+		"atom_codes('hi you', Cs), phrase(greeting, Cs), Cs = [C|_]":                 `{"Cs":[104,105,32,121,111,117],"C":104}`,
+		"atom_codes('12a', _C), phrase(digits(_D), _C, _R), atom_codes(A, _R)":       `{"A":"a"} {"A":"2a"}`,
+		"phrase(look(X), [q, r], R)":                                                 `{"X":"q","R":["q","r"]}`,
+		"phrase(anb(N), [a,a,b,b])":                                                  `{"N":2}`,
+		"phrase(none, [])":                                                           `{}`,
+		"phrase((([x] ; [y]), [z]), [y, z])":                                         `{}`,
+		"phrase(call([X,S0,S]>>(S0 = [X|S]), q), [q])":                               `{}`,
+		"catch(phrase(_, []), error(E, _), true)":                                    `{"E":"instantiation_error"}`,
+		"dcg_translate_rule((a --> b, [c]), (a(A, B) :- b(A, C), C = [c|B])), A = 1": `{"A":1}`,
+		"fact(X)": `{"X":1}`,
+		"retract(counter(N)), M is N + 1, assertz(counter(M)), counter(K)": `{"N":0,"M":1,"K":1}`,
+		"holds(mine(X), now)":      `{"X":1}`,
+		"holds(rdf(X, p, o), now)": `{"X":"s"}`,
+		"reverse(x, Y)":            `{"Y":"y"}`,
+		"reverse([1,2], R)":        `{"R":[2,1]}`,
+		"T = count(0), ( between(1, 5, _), arg(1, T, C0), C is C0 + 1, nb_setarg(1, T, C), fail ; arg(1, T, N) )": `{"T":{"functor":"count","args":[5]},"N":5}`,
+		"T = f(a,b), ( setarg(1, T, z), T = f(Q, _) ; T = f(Q, _) )":                                              `{"T":{"functor":"f","args":["z","b"]},"Q":"z"} {"T":{"functor":"f","args":["a","b"]},"Q":"a"}`,
+		"b_setval(v, 1), ( b_setval(v, 2), b_getval(v, X) ; b_getval(v, X) )":                                     `{"X":2} {"X":1}`,
+		"findall(P-T, current_op(P, T, -), L)":                                                                    `{"L":[{"functor":"-","args":[200,"fy"]},{"functor":"-","args":[500,"yfx"]}]}`,
+		"random_between(3, 3, X), random_member(Y, [a])":                                                          `{"X":3,"Y":"a"}`,
+		"with_output_to(atom(A), (write(a), print('B c'), nl, write(\"s\")))":                                     `{"A":"a'B c'\ns"}`,
+		"catch(with_output_to(atom(A), throw(oops)), E, true), format(atom(B), b, [])":                            `{"E":"oops","B":"b"}`,
+		"with_output_to(atom(_), fail) -> X = yes ; X = no":                                                       `{"X":"no"}`,
+		"format(atom(_A), '~*c', [20000, 0'x]), atom_length(_A, N)":                                               `{"N":20000}`,
+		"gensym(x, A), gensym(x, B)":                                                                              `{"A":"x1","B":"x2"}`,
+		"rdf_assert(a, p, b), rdf(X, p, b), rdf_retractall(a, p, _), \\+ rdf(a, p, _)":                            `{"X":"a"}`,
+		"rdf(s, p, X), rdf_assert(s, p, new), findall(Y, rdf(s, p, Y), L)":                                        `{"X":"o","L":["o","new"]}`,
+		"rdf_assert(s, p, literal(type(t, '1'))), rdf(s, p, literal(X))":                                          `{"X":{"value":"1","type":"t"}}`,
+		"rdf_update(s, p, o, object(n)), rdf(s, p, X)":                                                            `{"X":"n"}`,
+		"rdf(s, p, X)": `{"X":"o"}`, // others' changes are theirs
+	} {
+		g := knowledge.NewGraph()
+		g.Add(rdf.Triple{S: rdf.NewIRI("s"), P: rdf.NewIRI("p"), O: rdf.NewIRI("o")})
+		got, err := ask(t, p, g, question, patience)
+		if joined := strings.Join(got, " "); err != nil || joined != want {
+			t.Errorf("%s: got %s, %v, want %s", question, joined, err, want)
+		}
+		if g.Len() != 1 {
+			t.Errorf("%s: the facts are %d", question, g.Len())
+		}
+	}
+}
+
+// What a question prints, and what its rules lack, are notes, line by line.
+func TestNotes(t *testing.T) {
+	p := prolog.NewProgram()
+	if err := p.AddRules("mine.pl", ofUsers); err != nil {
+		t.Fatal(err)
+	}
+	const lacks = "the rules call predicates that are not there: jpl_array_to_list/2, jpl_call/4"
+	const left = "directives of the rules are left out: owl_parse('package://mine/owl/mine.owl')"
+	for question, want := range map[string][]string{
+		"format('~w is ~q~n', [a, 'B']), write(x), print('Y'), nl, writeln(user_error, z)": {"a is 'B'", "x'Y'", "z"},
+		"member(X, [1,2]), format(\"~w\", X), nl, fail":                                    {"1"},
+		"tab(2), write(rest)": {"  rest"},
+		"portray_clause(f(X, Y, X)), print_message(error, format('~w', [oops]))": {"f(A,B,A).", "oops"},
+		"with_output_to(atom(_), write(kept))":                                   nil,
+		"write(a), nl, throw(b)":                                                 {"a"},
+	} {
+		var got []string
+		for _, err := range p.Ask(t.Context(), of(knowledge.NewGraph()), question, patience, prolog.Notes(func(line string) { got = append(got, line) })) {
+			_ = err
+		}
+		if len(got) < 2 || got[0] != lacks || got[1] != left || !slices.Equal(got[2:], want) {
+			t.Errorf("%s: %q, want %q", question, got, want)
+		}
+	}
+}
