@@ -150,7 +150,7 @@ func assignPredicates() map[string]map[int]builtin {
 		"setarg": {3: setArg(true)}, "nb_setarg": {3: setArg(false)},
 		"b_setval": {2: setBacktrackable}, "b_getval": {2: getGlobal},
 		"current_op": {3: currentOp}, "random_between": {3: randomBetween},
-		"$dcg": {4: grammarBody}, "dcg_translate_rule": {2: grammarRule},
+		"format_time": {3: formatTime}, "$dcg": {4: grammarBody}, "dcg_translate_rule": {2: grammarRule},
 		"random": {1: func(m *machine, args []Term) (bool, error) { return m.unify(args[0], Float(rand.Float64())) }},
 	}
 }

@@ -539,3 +539,43 @@ key_to_index([K|Ks], L, [I|Is]) :- nth0(I, L, K), key_to_index(Ks, L, Is).
 rotmat_to_list(Pose, L) :- findall(V, ( member(R, [0,1,2,3]), member(C, [0,1,2,3]), '$cell'(Pose, R, C, V) ), L), length(L, 16).
 '$cell'(Pose, R, C, V) :-
     rdf_equal(knowrob:m, M), atomic_list_concat([M, R, C], P), rdf_triple(P, Pose, literal(L)), '$label'(L, _, A), atom_number(A, V), !.
+
+% What KnowRob's knowrob_objects and comp_spatial have beside.
+
+:- rdf_meta object_dimensions(r, t, t, t), object_color(r, t), object_assert_dimensions(r, t, t, t), object_assert_color(r, t), comp_center(r, t),
+    aboveOf(r, r), belowOf(r, r), comp_xCoord(r, t), comp_yCoord(r, t), comp_zCoord(r, t), comp_m00(r, t), comp_m01(r, t), comp_m02(r, t), comp_m03(r, t), comp_m10(r, t), comp_m11(r, t), comp_m12(r, t), comp_m13(r, t), comp_m20(r, t), comp_m21(r, t), comp_m22(r, t), comp_m23(r, t), comp_m30(r, t), comp_m31(r, t), comp_m32(r, t), comp_m33(r, t).
+
+aboveOf(Top, Bottom) :- comp_above_of(Top, Bottom).
+belowOf(Bottom, Top) :- comp_below_of(Bottom, Top).
+get_timepoint(T) :- '$seconds'(now, T).
+object_dimensions(Thing, Depth, Width, Height) :-
+    rdf_has(Thing, knowrob:depthOfObject, literal(D)), '$number_of'(D, Depth),
+    rdf_has(Thing, knowrob:widthOfObject, literal(W)), '$number_of'(W, Width),
+    rdf_has(Thing, knowrob:heightOfObject, literal(H)), '$number_of'(H, Height).
+'$number_of'(L, N) :- '$label'(L, _, A), atom_number(A, N).
+object_color(Thing, Colour) :- rdf_has(Thing, knowrob:mainColorOfObject, literal(L)), '$label'(L, _, Colour).
+object_assert_dimensions(Thing, Depth, Width, Height) :-
+    '$assert_number'(Thing, knowrob:depthOfObject, Depth), '$assert_number'(Thing, knowrob:widthOfObject, Width), '$assert_number'(Thing, knowrob:heightOfObject, Height).
+'$assert_number'(S, P, N) :- must_be(number, N), atom_number(A, N), rdf_assert(S, P, literal(type(xsd:float, A))).
+object_assert_color(Thing, Colour) :- must_be(atomic, Colour), atom_string(A, Colour), rdf_assert(Thing, knowrob:mainColorOfObject, literal(type(xsd:string, A))).
+matrix_translation(Matrix, [X,Y,Z]) :- nth0(3, Matrix, X), nth0(7, Matrix, Y), nth0(11, Matrix, Z).
+comp_center(Thing, Center) :- rdf_triple(knowrob:orientation, Thing, M), rdf_split_url(Base, Local, M), atom_concat(translation_, Local, C), rdf_split_url(Base, C, Center).
+comp_m00(Pose, N) :- '$cell'(Pose, 0, 0, N).
+comp_m01(Pose, N) :- '$cell'(Pose, 0, 1, N).
+comp_m02(Pose, N) :- '$cell'(Pose, 0, 2, N).
+comp_m03(Pose, N) :- '$cell'(Pose, 0, 3, N).
+comp_m10(Pose, N) :- '$cell'(Pose, 1, 0, N).
+comp_m11(Pose, N) :- '$cell'(Pose, 1, 1, N).
+comp_m12(Pose, N) :- '$cell'(Pose, 1, 2, N).
+comp_m13(Pose, N) :- '$cell'(Pose, 1, 3, N).
+comp_m20(Pose, N) :- '$cell'(Pose, 2, 0, N).
+comp_m21(Pose, N) :- '$cell'(Pose, 2, 1, N).
+comp_m22(Pose, N) :- '$cell'(Pose, 2, 2, N).
+comp_m23(Pose, N) :- '$cell'(Pose, 2, 3, N).
+comp_m30(Pose, N) :- '$cell'(Pose, 3, 0, N).
+comp_m31(Pose, N) :- '$cell'(Pose, 3, 1, N).
+comp_m32(Pose, N) :- '$cell'(Pose, 3, 2, N).
+comp_m33(Pose, N) :- '$cell'(Pose, 3, 3, N).
+comp_xCoord(Pose, N) :- comp_m03(Pose, N).
+comp_yCoord(Pose, N) :- comp_m13(Pose, N).
+comp_zCoord(Pose, N) :- comp_m23(Pose, N).

@@ -495,6 +495,7 @@ var withheld = func() map[Atom]string {
 		"set_prolog_flag op set_flag prompt use_module module garbage_collect initialization": "questions do not change the system",
 		"rdf_reset_db":                        "questions change no facts but their own, by rdf_assert/3 and rdf_retractall/3",
 		":-":                                  "a rule stands in a file of rules, or is asserted for one question by assertz/1",
+		"freeze frozen when":                  "no goal waits for a value; put it behind the goals that give the value",
 		"flag recorda recordz recorded erase": "questions have no such variables; nb_setval/2 sets one",
 	} {
 		for name := range strings.FieldsSeq(names) {

@@ -101,7 +101,7 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	if len(question) > maxSource {
 		return nil, nil, engram.Errorf(engram.Exhausted, "", "a question of %d bytes; %d are the most", len(question), maxSource)
 	}
-	if names(m, "rdf_assert") || names(m, "rdf_update") || names(m, "rdf_retractall") {
+	if names(m, "rdf_assert") || names(m, "object_assert_") || names(m, "rdf_update") || names(m, "rdf_retractall") {
 		if err := scratch(m); err != nil {
 			return nil, nil, m.failure(err)
 		}

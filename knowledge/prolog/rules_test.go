@@ -89,6 +89,11 @@ func TestRulesOfUsers(t *testing.T) {
 		"rdf(s, p, X), rdf_assert(s, p, new), findall(Y, rdf(s, p, Y), L)":                                        `{"X":"o","L":["o","new"]}`,
 		"rdf_assert(s, p, literal(type(t, '1'))), rdf(s, p, literal(X))":                                          `{"X":{"value":"1","type":"t"}}`,
 		"rdf_update(s, p, o, object(n)), rdf(s, p, X)":                                                            `{"X":"n"}`,
+		"format_time(atom(A), '%Y-%m-%d %H:%M:%S', 0)":                                                            `{"A":"1970-01-01 00:00:00"}`,
+		"format_time(atom(A), '%d %b %Y %3f', 1700000000.5)":                                                      `{"A":"14 Nov 2023 500"}`,
+		"format_time(atom(A), '%FT%T%:z', 1700000000)":                                                            `{"A":"2023-11-14T22:13:20+00:00"}`,
+		"format_time(atom(A), '%a %A %j %U %e %y %p %I %s', 1700000000)":                                          `{"A":"Tue Tuesday 318 46 14 23 PM 10 1700000000"}`,
+		"format_time(atom(A), '%V %G %W %u %w %C %k %l %D %R %%', 1700000000)":                                    `{"A":"46 2023 46 2 2 20 22 10 11/14/23 22:13 %"}`,
 		"rdf(s, p, X)": `{"X":"o"}`, // others' changes are theirs
 	} {
 		g := knowledge.NewGraph()
@@ -125,6 +130,38 @@ func TestNotes(t *testing.T) {
 		}
 		if len(got) < 2 || got[0] != lacks || got[1] != left || !slices.Equal(got[2:], want) {
 			t.Errorf("%s: %q, want %q", question, got, want)
+		}
+	}
+}
+
+// KnowRob's predicates over objects: sizes, colours, matrices.
+func TestKnowRobObjects(t *testing.T) {
+	p := prolog.NewProgram()
+	g := knowledge.NewGraph()
+	const kb = "http://knowrob.org/kb/knowrob.owl#"
+	say := func(s, p, o string) {
+		g.Add(rdf.Triple{S: rdf.NewIRI(s), P: rdf.NewIRI(kb + p), O: rdf.NewText(o)})
+	}
+	for property, value := range map[string]string{"depthOfObject": "0.5", "widthOfObject": "0.25", "heightOfObject": "1", "mainColorOfObject": "red"} {
+		say("cup", property, value)
+	}
+	for i := range 4 {
+		for j := range 4 {
+			say("pose", "m"+string(rune('0'+i))+string(rune('0'+j)), string(rune('0'+i+j)))
+		}
+	}
+	for question, want := range map[string]string{
+		"object_dimensions(cup, D, W, H)": `{"D":0.5,"W":0.25,"H":1}`,
+		"object_color(cup, C)":            `{"C":"red"}`,
+		"object_assert_dimensions(box, 1, 2.5, 3), object_dimensions(box, D, W, H)":       `{"D":1,"W":2.5,"H":3}`,
+		"object_assert_color(box, blue), object_color(box, C)":                            `{"C":"blue"}`,
+		"comp_m03(pose, X), comp_m13(pose, Y), comp_zCoord(pose, Z)":                      `{"X":3,"Y":4,"Z":5}`,
+		"rotmat_to_list(pose, M), matrix_translation(M, T)":                               `{"M":[0,1,2,3,1,2,3,4,2,3,4,5,3,4,5,6],"T":[3,4,5]}`,
+		"not(aboveOf(cup, pose)), not(belowOf(pose, cup)), get_timepoint(_T), number(_T)": `{}`,
+	} {
+		got, err := ask(t, p, g, question, patience)
+		if joined := strings.Join(got, " "); err != nil || joined != want {
+			t.Errorf("%s: got %s, %v, want %s", question, joined, err, want)
 		}
 	}
 }

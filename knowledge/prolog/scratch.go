@@ -31,7 +31,7 @@ func scratch(m *machine) error {
 // change changes the question's own graph. Answers that are being given go on with what there was.
 func change(m *machine, do func(g *knowledge.Graph)) (bool, error) {
 	if !m.scratched {
-		return false, thrown(newTerm("permission_error", Atom("modify"), Atom("graph"), Atom("user")), "a question changes facts of its own only if it names rdf_assert, rdf_update or rdf_retractall")
+		return false, thrown(newTerm("permission_error", Atom("modify"), Atom("graph"), Atom("user")), "a question changes facts of its own only if it names rdf_assert, rdf_update, rdf_retractall or object_assert_dimensions")
 	}
 	m.kept += tripleBytes
 	if err := m.charge(16 * tripleBytes); err != nil { // with what a change copies
