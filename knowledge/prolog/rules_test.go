@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/prolog"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
@@ -162,6 +163,27 @@ func TestKnowRobObjects(t *testing.T) {
 		got, err := ask(t, p, g, question, patience)
 		if joined := strings.Join(got, " "); err != nil || joined != want {
 			t.Errorf("%s: got %s, %v, want %s", question, joined, err, want)
+		}
+	}
+}
+
+// What prints, changes terms or asserts without end is ended by the limit of memory.
+func TestLimitsOfPrintingAndChanging(t *testing.T) {
+	p := prolog.NewProgram()
+	if err := p.AddRules("endless.pl", "as --> [a], as.\ngrow(T) :- arg(1, T, X), setarg(1, T, f(X, X, abcdefgh)), grow(T).\n"); err != nil {
+		t.Fatal(err)
+	}
+	limits := patience
+	limits.Memory, limits.Steps = 2<<20, 0
+	for _, question := range []string{
+		"repeat, write(abcdefghijklmnop), fail", "repeat, nl, fail", "format('~*c', [200000000, 0'x])", "format(\"~200000000c\", [0'x])", "format(\"~t~200000000|\")",
+		"with_output_to(atom(_), (repeat, write(abcdefghijklmnop), fail))", "between(1, inf, N), atom_number(A, N), rdf_assert(s, p, A), fail",
+		"phrase(as, _)", "grow(f(a))", "between(1, inf, N), atom_concat(k, N, A), nb_setval(A, f(N)), fail",
+		"length(L, 1000), T = f(L), repeat, arg(1, T, X), nb_setarg(1, T, [X|X]), fail",
+	} {
+		_, err := ask(t, p, knowledge.NewGraph(), question, limits)
+		if engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "MB of memory") {
+			t.Errorf("%s: %v", question, err)
 		}
 	}
 }
