@@ -23,7 +23,7 @@ import (
 
 const name = "engram.v1.KnowledgeService"
 
-// Bounds of an answer that comes at once: rows, and bytes of their values as JSON.
+// Bounds of an answer that comes at once: rows, notes, and bytes of values as JSON and of notes.
 const (
 	maxAtOnce      = 100_000
 	maxBytesAtOnce = 16 << 20
@@ -43,17 +43,27 @@ type handler struct{ service.Service }
 func (h handler) ask(ctx context.Context, m *engramv1.AskRequest) (*engramv1.AskResponse, error) {
 	var answer engramv1.AskResponse
 	size := 0
-	note := func(line string) { answer.Notes = append(answer.Notes, line) }
+	tooMany := engram.Errorf(engram.Exhausted, "", "there are more than %d rows or lines that were printed, or %d MB of them; ask for fewer, or stepwise", maxAtOnce, maxBytesAtOnce>>20)
+	note := func(line string) {
+		if size += len(line); size <= maxBytesAtOnce && len(answer.Notes) < maxAtOnce {
+			answer.Notes = append(answer.Notes, line)
+			return
+		}
+		size = maxBytesAtOnce + 1
+	}
 	err := h.rows(ctx, m, nil, note, func(row *engramv1.KnowledgeRow) error {
 		for _, value := range row.Json {
 			size += len(value)
 		}
 		if len(answer.Rows) == maxAtOnce || size > maxBytesAtOnce {
-			return engram.Errorf(engram.Exhausted, "", "there are more than %d rows, or %d MB of them; ask for fewer, or stepwise", maxAtOnce, maxBytesAtOnce>>20)
+			return tooMany
 		}
 		answer.Rows = append(answer.Rows, row)
 		return nil
 	})
+	if size > maxBytesAtOnce && (err == nil || errors.Is(err, service.ErrMore)) { // by what was printed behind the last row
+		err = tooMany
+	}
 	if errors.Is(err, service.ErrMore) {
 		answer.More, err = true, nil
 	}

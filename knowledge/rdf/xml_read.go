@@ -370,9 +370,14 @@ func (r *xmlReader) element(start xml.StartElement, outer scope) (element, error
 		return e, r.fault(e.line, "the prefix %s is not declared", start.Name.Space)
 	}
 	e.name = iri + start.Name.Local
-	for i, a := range e.attrs {
-		if slices.ContainsFunc(e.attrs[:i], func(b attribute) bool { return a.space == b.space && a.local == b.local }) {
-			return e, r.fault(e.line, "not well-formed XML: <%s> has the attribute %s twice", rawName(start.Name), a.local)
+	if len(e.attrs) > 1 {
+		has := make(map[[2]string]bool, len(e.attrs))
+		for _, a := range e.attrs {
+			name := [2]string{a.space, a.local}
+			if has[name] {
+				return e, r.fault(e.line, "not well-formed XML: <%s> has the attribute %s twice", rawName(start.Name), a.local)
+			}
+			has[name] = true
 		}
 	}
 	if iri == "" && outer.spaces != nil { // of the root it is told what it is
