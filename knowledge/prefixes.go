@@ -77,9 +77,14 @@ func NewPrefixes(documents ...Document) *Prefixes {
 	for _, prefix := range slices.Sorted(maps.Keys(declared)) {
 		p.declare(prefix, declared[prefix])
 	}
+	shortened := map[string]bool{} // what prefixes stand for
+	for prefix, iri := range p.known {
+		shortened[iri] = shortened[iri] || prefix != ""
+	}
 	for _, prefix := range slices.Sorted(maps.Keys(defaults)) {
-		if iris := defaults[prefix]; len(iris) > 1 || !slices.Contains(slices.Collect(maps.Values(p.known)), iris[0]) || p.known[""] == iris[0] {
+		if iris := defaults[prefix]; len(iris) > 1 || !shortened[iris[0]] {
 			p.declare(prefix, iris)
+			shortened[p.known[prefix]] = true
 		}
 	}
 	return p

@@ -89,6 +89,15 @@ func setArg(undone bool) builtin {
 	}
 }
 
+// duplicateTerm is duplicate_term/2: a copy that has nothing in common with the term.
+func duplicateTerm(m *machine, args []Term) (bool, error) {
+	t, err := m.copyTerm(args[0], map[*Var]Term{}, 0)
+	if err != nil {
+		return false, err
+	}
+	return m.unify(args[1], duplicate(m.heap, t))
+}
+
 // setBacktrackable is b_setval/2.
 func setBacktrackable(m *machine, args []Term) (bool, error) {
 	key, ok := deref(args[0]).(Atom)
@@ -115,8 +124,8 @@ func setBacktrackable(m *machine, args []Term) (bool, error) {
 // currentOp is current_op/3.
 func currentOp(m *machine, args []Term) (bool, error) {
 	var found []Term
-	for _, name := range slices.Sorted(maps.Keys(operators)) {
-		o := operators[name]
+	for _, name := range slices.Sorted(maps.Keys(m.program.operators)) {
+		o := m.program.operators[name]
 		for _, is := range []op{o.prefix, o.infix} {
 			if is.prec > 0 {
 				found = append(found, newTerm("op", Int(is.prec), Atom(is.kind), Atom(name)))
@@ -147,7 +156,7 @@ func randomBetween(m *machine, args []Term) (bool, error) {
 // assignPredicates change terms and variables of the question, or depend on chance.
 func assignPredicates() map[string]map[int]builtin {
 	return map[string]map[int]builtin{
-		"setarg": {3: setArg(true)}, "nb_setarg": {3: setArg(false)},
+		"setarg": {3: setArg(true)}, "nb_setarg": {3: setArg(false)}, "duplicate_term": {2: duplicateTerm},
 		"b_setval": {2: setBacktrackable}, "b_getval": {2: getGlobal},
 		"current_op": {3: currentOp}, "random_between": {3: randomBetween},
 		"format_time": {3: formatTime}, "$dcg": {4: grammarBody}, "dcg_translate_rule": {2: grammarRule},

@@ -8,19 +8,34 @@ import (
 	"time"
 )
 
-// timeArg reads a time: seconds since 1970, or date(Year, Month, Day, Hour, Minute, Second, …), which is in UTC.
+// timeArg reads a time: seconds since 1970, or date(Year, Month, Day, Hour, Minute, Second, Offset, Zone, _), which is so many seconds west of UTC.
 func timeArg(t Term) (time.Time, error) {
 	t = deref(t)
 	if c, ok := t.(*Compound); ok && c.name == "date" && (len(c.args) == 3 || len(c.args) == 9) {
-		var parts [6]float64
-		for i := range min(len(c.args), 6) {
+		var parts [7]float64 // the last is how many seconds it is west of Greenwich
+		zone := "UTC"
+		for i := range min(len(c.args), len(parts)) {
 			n := deref(c.args[i])
+			if n == Term(atomMinus) && i == 6 {
+				break
+			}
 			if !isNumber(n) {
 				return time.Time{}, wanted("number", n)
 			}
-			parts[i] = float64(toFloat(n))
+			if parts[i] = float64(toFloat(n)); math.IsNaN(parts[i]) || math.Abs(parts[i]) > 1e6 {
+				return time.Time{}, typeError("time", t)
+			}
 		}
-		day := time.Date(int(parts[0]), time.Month(parts[1]), int(parts[2]), int(parts[3]), int(parts[4]), 0, 0, time.UTC)
+		if len(c.args) == 9 && parts[6] != 0 {
+			zone = ""
+		}
+		if len(c.args) == 9 {
+			if name, ok := deref(c.args[7]).(Atom); ok && name != atomMinus {
+				zone = string(name)
+			}
+		}
+		place := time.FixedZone(zone, -int(parts[6]))
+		day := time.Date(int(parts[0]), time.Month(parts[1]), int(parts[2]), int(parts[3]), int(parts[4]), 0, 0, place)
 		return day.Add(time.Duration(parts[5] * float64(time.Second))), nil
 	}
 	if !isNumber(t) {
@@ -35,7 +50,7 @@ func timeArg(t Term) (time.Time, error) {
 	return time.Unix(int64(whole), int64((seconds-whole)*1e9)).UTC(), nil
 }
 
-// formatTime is format_time/3: strftime's conversions, in UTC and English.
+// formatTime is format_time/3: strftime's conversions, in English, in UTC unless the time says another offset.
 func formatTime(m *machine, args []Term) (bool, error) {
 	format, err := m.textArg(args[1])
 	if err != nil {
@@ -118,7 +133,7 @@ func strftime(format string, t time.Time) (string, error) {
 		case 'V':
 			fmt.Fprintf(&b, "%02d", week)
 		case 'z':
-			b.WriteString(map[bool]string{true: "+00:00", false: "+0000"}[colon])
+			b.WriteString(t.Format(map[bool]string{true: "-07:00", false: "-0700"}[colon]))
 		case '+':
 			b.WriteString(t.Format("Mon Jan _2 15:04:05 2006"))
 		default:

@@ -1,6 +1,7 @@
 package prolog
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -57,7 +58,7 @@ func formatArgs(h *heap, format, args Term) (string, error) {
 }
 
 func formatError(format string, args ...any) error {
-	return thrown(newTerm("format", Atom(format)), format, args...)
+	return thrown(newTerm("format", Atom(fmt.Sprintf(format, args...))), format, args...)
 }
 
 // formatting is a text that is being made, with the columns of its last line.
@@ -213,10 +214,13 @@ func (f *formatting) directive(directive rune, n int) error {
 		if c < 0 || c > unicode.MaxRune {
 			return typeError("character_code", c)
 		}
-		if err := f.charge(5 * utf8.UTFMax * max(n, 1)); err != nil {
+		if n < 0 {
+			n = 1
+		}
+		if err := f.charge(5 * utf8.UTFMax * n); err != nil {
 			return err
 		}
-		return f.put(strings.Repeat(string(rune(c)), max(n, 1)))
+		return f.put(strings.Repeat(string(rune(c)), n))
 	case 'd', 'D':
 		value, err := f.next(directive)
 		if err != nil {

@@ -73,6 +73,11 @@ func (g *grammar) body(t, s0, s Term, depth int) (Term, error) {
 	case String:
 		list := Term(s)
 		runes := []rune(string(t))
+		if g.pay != nil {
+			if err := g.pay(listBytes * len(runes)); err != nil {
+				return nil, err
+			}
+		}
 		for i := len(runes) - 1; i >= 0; i-- {
 			list = newTerm(atomDot, Int(runes[i]), list)
 		}
@@ -96,8 +101,7 @@ func (g *grammar) body(t, s0, s Term, depth int) (Term, error) {
 		case indicator{atomCurly, 1}:
 			return same(t.args[0]), nil
 		case indicator{atomDot, 2}:
-			list, err := g.terminals(t, s)
-			return newTerm("=", s0, list), err
+			return g.terminals(t, s0, s)
 		}
 		if t.name == "call" {
 			return g.nonterminal(t, s0, s)
@@ -106,9 +110,10 @@ func (g *grammar) body(t, s0, s Term, depth int) (Term, error) {
 	return g.nonterminal(t, s0, s)
 }
 
-// terminals returns a list with another end.
-func (g *grammar) terminals(list, end Term) (Term, error) {
+// terminals returns the goal that a list begins with another.
+func (g *grammar) terminals(whole, s0, s Term) (Term, error) {
 	var elements []Term
+	list := whole
 	for {
 		c, ok := isFunctor(deref(list), atomDot, 2)
 		if !ok {
@@ -122,10 +127,15 @@ func (g *grammar) terminals(list, end Term) (Term, error) {
 		elements = append(elements, c.args[0])
 		list = c.args[1]
 	}
-	if deref(list) != Term(atomNil) {
-		return nil, typeError("list", deref(list))
+	switch end := deref(list).(type) {
+	case *Var:
+		return newTerm("$append", whole, s, s0), nil
+	case Atom:
+		if end == atomNil {
+			return newTerm("=", s0, listOf(elements, s)), nil
+		}
 	}
-	return listOf(elements, end), nil
+	return nil, typeError("list", whole)
 }
 
 // grammarBody is $dcg(Body, S0, S, Goal).

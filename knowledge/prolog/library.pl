@@ -16,8 +16,8 @@ aggregate_all(Spec, Discriminator, G, R) :-
 with_output_to(Sink, G) :-
     '$capture'(N), catch(( call(G) -> true ; '$captured'(N, _), fail ), E, ( '$captured'(N, _), throw(E) )),
     '$captured'(N, Text), format(Sink, '~w', [Text]).
-tab(N) :- M is N, format('~*c', [M, 32]).
-tab(S, N) :- M is N, format(S, '~*c', [M, 32]).
+tab(N) :- M is max(N, 0), format('~*c', [M, 32]).
+tab(S, N) :- M is max(N, 0), format(S, '~*c', [M, 32]).
 put_char(C) :- must_be(atom, C), write(C).
 put_char(S, C) :- must_be(atom, C), write(S, C).
 write_term(T, Options) :- ( memberchk(quoted(true), Options) -> writeq(T) ; write(T) ).
@@ -36,13 +36,14 @@ gensym(Base, A) :- atom_concat('$gensym_', Base, K), ( catch(nb_getval(K, N0), _
 reset_gensym(Base) :- atom_concat('$gensym_', Base, K), nb_setval(K, 0).
 
 phrase(G, L) :- phrase(G, L, []).
-phrase(G, L, R) :- must_be(callable, G), '$dcg'(G, S0, S, Goal), S0 = L, S = R, call(Goal).
+phrase(G, L, R) :- must_be(callable, G), must_be(list_or_partial_list, L), must_be(list_or_partial_list, R), '$dcg'(G, S0, S, Goal), S0 = L, S = R, call(Goal).
 
 rdf_transaction(G) :- once(G).
 rdf_transaction(G, _) :- once(G).
 
 % Lists.
 
+'$append'(L, S, S0) :- must_be(list_or_partial_list, L), append(L, S, S0).
 append([], L, L).
 append([H|T], L, [H|R]) :- append(T, L, R).
 append(Ls, L) :- must_be(list, Ls), '$flat'(Ls, L).

@@ -82,7 +82,8 @@ type machine struct {
 	program   *Program
 	asked     *knowledge.View // what the question is asked of
 	present   engram.Time     // the time of the question
-	scratched bool            // asked has a graph of the question's own
+	scratched bool            // asked is the question's own
+	graphOwn  bool            // so is its graph
 	views     map[engram.Time]*knowledge.View
 	*heap
 	own     map[indicator]*pred // predicates that exist in this question only

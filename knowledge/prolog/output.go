@@ -1,6 +1,9 @@
 package prolog
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Notes has f told of each line that a question prints, in the order of its answers. f is called by who goes through the rows.
 func Notes(f func(line string)) Option { return func(m *machine) { m.note = f } }
@@ -15,6 +18,9 @@ type output struct {
 // noteBytes is what a line that was printed takes, beside its text.
 const noteBytes = 64
 
+// maxNote is how long a note is, in bytes; a longer line is several.
+const maxNote = 64 << 10
+
 // print prints a text, which is kept until the answer is given.
 func (m *machine) print(text string) error {
 	m.kept += int64(len(text))
@@ -27,17 +33,36 @@ func (m *machine) print(text string) error {
 	}
 	for {
 		line, rest, whole := strings.Cut(text, "\n")
+		for len(line) > maxNote-m.line.Len() {
+			n := maxNote - m.line.Len()
+			for n > 0 && !utf8.RuneStart(line[n]) {
+				n--
+			}
+			m.line.WriteString(line[:n])
+			line = line[n:]
+			if err := m.endLine(); err != nil {
+				return err
+			}
+		}
 		m.line.WriteString(line)
 		if !whole {
 			return nil
 		}
-		m.kept += noteBytes
-		if err := m.charge(noteBytes); err != nil {
+		if err := m.endLine(); err != nil {
 			return err
 		}
-		m.flush()
 		text = rest
 	}
+}
+
+// endLine tells the line that was printed, for which the question pays.
+func (m *machine) endLine() error {
+	m.kept += noteBytes
+	if err := m.charge(noteBytes); err != nil {
+		return err
+	}
+	m.flush()
+	return nil
 }
 
 // flush tells the line that was printed.
@@ -113,6 +138,7 @@ func outputPredicates() map[string]map[int]builtin {
 			n := deref(args[0]).(Int)
 			text := m.captures[n-1].String()
 			m.captures = m.captures[:n-1]
+			m.kept -= int64(len(text)) // it is a term, or nothing
 			return m.unify(args[1], String(text))
 		}},
 	}

@@ -31,11 +31,13 @@ func (s *source) end() int32 { return s.base + int32(len(s.text)) + 1 }
 // Program is what questions may use beside facts: rules and prefixes. It is not changed while
 // questions are asked.
 type Program struct {
-	preds    map[indicator]*pred
-	prefixes *knowledge.Prefixes
-	sources  []*source
-	shared   map[indicator]bool // predicates whose clauses stand in several files (multifile): rules add to the library's
-	left     []string           // what of the rules is left out: directives that do something
+	preds     map[indicator]*pred
+	prefixes  *knowledge.Prefixes
+	sources   []*source
+	shared    map[indicator]bool // predicates whose clauses stand in several files (multifile): rules add to the library's
+	left      []string           // what of the rules is left out: directives that do something
+	operators map[string]ops
+	quotes    Atom // what "text" is in the file that is read
 }
 
 // iso are predicates that rules may not have of their own, as in SWI-Prolog.
@@ -62,7 +64,7 @@ const maxSource = 16 << 20
 
 // library is the program that every other begins with.
 var library = sync.OnceValue(func() *Program {
-	p := &Program{preds: map[indicator]*pred{}, prefixes: knowledge.NewPrefixes()}
+	p := &Program{preds: map[indicator]*pred{}, prefixes: knowledge.NewPrefixes(), operators: operators}
 	for name, do := range builtins() {
 		p.preds[name] = &pred{indicator: name, do: do, library: true}
 	}
@@ -87,7 +89,7 @@ var library = sync.OnceValue(func() *Program {
 // NewProgram returns a program without rules of its own: the library, and the prefixes that are common.
 func NewProgram() *Program {
 	l := library()
-	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources), shared: map[indicator]bool{}}
+	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources), shared: map[indicator]bool{}, operators: operators}
 	maps.Copy(p.preds, l.preds)
 	return p
 }
@@ -98,8 +100,8 @@ func (p *Program) AddPrefix(name, iri string) { p.prefixes.Add(name, iri) }
 // UsePrefixes has the program use the prefixes of a view, in place of those that it had. Rules that were added before keep theirs.
 func (p *Program) UsePrefixes(of *knowledge.Prefixes) { p.prefixes = of.Clone() }
 
-// AddRules adds the clauses of a text, such as a file's. Directives that declare are followed; those that load something are
-// left out, which the questions' notes tell, and those that do something else are refused. A predicate of the library
+// AddRules adds the clauses of a text, such as a file's. Directives that declare are followed; those that load or do something are
+// left out, which the questions' notes tell; those that have clauses mean something else, and are not known, are refused. A predicate of the library
 // other than ISO's is the text's own if it has clauses for it, unless the text declares it as multifile or names a module
 // before it: then its clauses come before the library's. The library keeps using its own. An error names the text, line and column.
 func (p *Program) AddRules(name, text string) error { return p.read(name, text) }
@@ -116,7 +118,9 @@ func (p *Program) read(name, text string) error {
 	// Variables of what is read are told apart by their identity only.
 	r := newReader(text, src.base, true, func() *Var { return &Var{} })
 	added := map[*pred]bool{}
+	p.quotes = ""
 	for {
+		r.ops, r.quotes = p.operators, p.quotes
 		t, err := r.clause(false)
 		at := r.tok.at
 		if err == nil && t == nil {
@@ -184,6 +188,10 @@ func (p *Program) add(t Term, added map[*pred]bool) error {
 	if c, ok := isFunctor(head, ":", 2); ok {
 		module, _ = deref(c.args[0]).(Atom)
 		head = c.args[1]
+	}
+	switch i, _ := headOf(head); i { // what SWI-Prolog would have translate the rules
+	case indicator{"term_expansion", 2}, indicator{"term_expansion", 4}, indicator{"goal_expansion", 2}, indicator{"goal_expansion", 4}:
+		return fmt.Errorf("clauses of %s/%d are not supported: without them the rules mean something else", i.name, i.arity)
 	}
 	pred, err := p.headPred(head, module != "" && module != "user")
 	if err != nil {
@@ -347,26 +355,86 @@ func (p *Program) find(i indicator) *pred {
 	return found
 }
 
-// directive follows a declaration.
+// refusedDirectives have what is read mean something else.
+var refusedDirectives = map[Atom]bool{"if": true, "elif": true, "else": true, "endif": true, "char_conversion": true, "set_prolog_flag": true, "op": true}
+
+// refusedFlags have what is read mean something else, or goals do something else.
+var refusedFlags = map[Atom]bool{
+	"double_quotes": true, "back_quotes": true, "rational_syntax": true, "character_escapes": true, "var_prefix": true, "occurs_check": true,
+	"prefer_rationals": true, "traditional": true, "iso": true, "float_zero_div": true, "float_overflow": true, "float_undefined": true,
+}
+
+// directive follows a declaration. What loads or does something is left out.
 func (p *Program) directive(t Term) error {
-	c, ok := t.(*Compound)
-	if !ok {
-		return fmt.Errorf("the directive %s is not supported: rules declare, and do nothing when they are read", show(t))
+	var name Atom
+	var args []Term
+	switch t := t.(type) {
+	case Atom:
+		name = t
+	case *Compound:
+		name, args = t.name, t.args
+	default:
+		return typeError("callable", t)
 	}
-	switch c.name {
-	case "module", "use_module", "ensure_loaded", "set_prolog_flag", "style_check", "license", "meta_predicate", "module_transparent",
+	switch (indicator{name, len(args)}) {
+	case indicator{"module", 2}:
+		for list := args[1]; ; { // operators are exported, too
+			c, ok := isFunctor(list, atomDot, 2)
+			if !ok {
+				return nil
+			}
+			if o, ok := isFunctor(c.args[0], "op", 3); ok {
+				if err := p.directive(o); err != nil {
+					return err
+				}
+			}
+			list = c.args[1]
+		}
+	case indicator{"op", 3}:
+		if p.addOperators(args) {
+			return nil
+		}
+	case indicator{"set_prolog_flag", 2}:
+		flag, _ := args[0].(Atom)
+		value, _ := args[1].(Atom)
+		if flag == "double_quotes" && (value == "codes" || value == "chars" || value == "atom" || value == "string") {
+			p.quotes = value
+			return nil
+		}
+		if flag != "" && !refusedFlags[flag] {
+			return nil
+		}
+	case indicator{"assert", 1}, indicator{"assertz", 1}, indicator{"asserta", 1}:
+		return p.add(args[0], map[*pred]bool{})
+	case indicator{"rdf_register_ns", 2}, indicator{"rdf_register_ns", 3}, indicator{"rdf_register_prefix", 2}, indicator{"rdf_register_prefix", 3}:
+		prefix, ok1 := args[0].(Atom)
+		iri, ok2 := args[1].(Atom)
+		if ok1 && ok2 {
+			p.AddPrefix(string(prefix), string(iri))
+			return nil
+		}
+	case indicator{":", 2}: // rdf_db:rdf_register_ns(…)
+		return p.directive(args[1])
+	case indicator{atomComma, 2}:
+		if err := p.directive(args[0]); err != nil {
+			return err
+		}
+		return p.directive(args[1])
+	}
+	switch name {
+	case "module", "use_module", "ensure_loaded", "style_check", "license", "meta_predicate", "module_transparent",
 		"volatile", "public", "noprofile", "expects_dialect", "set_module", "reexport", "autoload", "encoding", "garbage_collect":
 		return nil // all predicates are in one place
 	case "dynamic", "discontiguous", "table":
-		return p.declare(c.args[0], func(of *pred) {
+		return p.declareAll(args, func(of *pred) {
 			if !of.library {
 				of.defined = true
-			} else if c.name == "dynamic" && !p.shared[of.indicator] && !fixed(of.indicator) { // it is the rules' own
+			} else if name == "dynamic" && !p.shared[of.indicator] && !fixed(of.indicator) { // it is the rules' own
 				_ = p.replace(of.indicator, &pred{indicator: of.indicator, expand: of.expand, defined: true})
 			}
 		})
 	case "multifile":
-		return p.declare(c.args[0], func(pred *pred) {
+		return p.declareAll(args, func(pred *pred) {
 			if pred.library {
 				p.shared[pred.indicator] = true
 			} else {
@@ -374,41 +442,67 @@ func (p *Program) directive(t Term) error {
 			}
 		})
 	case "rdf_meta":
-		return p.declare(c.args[0], func(pred *pred) {
+		return p.declareAll(args, func(pred *pred) {
 			if !pred.library {
 				pred.expand = true
 			}
 		})
-	case "owl_parse", "owl_parser", "rdf_load", "register_ros_package", "load_files", "consult", "load_foreign_library", "use_foreign_library", "initialization", "jpl_set_default_jvm_opts", "rdf_db", "add_dom",
-		"jpl_call", "jpl_new", "include", "rdf_attach_library", "set_stream", "at_halt", "prolog_load_context":
-		p.left = append(p.left, show(t))
-		return nil
-	case "assert", "assertz", "asserta":
-		if len(c.args) == 1 {
-			return p.add(c.args[0], map[*pred]bool{})
-		}
-	case "rdf_register_ns", "rdf_register_prefix":
-		if len(c.args) >= 2 {
-			name, ok1 := c.args[0].(Atom)
-			iri, ok2 := c.args[1].(Atom)
-			if ok1 && ok2 {
-				p.AddPrefix(string(name), string(iri))
-				return nil
-			}
-		}
-	case ":": // rdf_db:rdf_register_ns(…)
-		if len(c.args) == 2 {
-			return p.directive(c.args[1])
-		}
-	case ",":
-		for _, arg := range c.args {
-			if err := p.directive(arg); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	return fmt.Errorf("the directive %s is not supported: rules declare, and do nothing when they are read", show(t))
+	if refusedDirectives[name] {
+		return fmt.Errorf("the directive %s is not supported: without it the rules mean something else", show(t))
+	}
+	p.left = append(p.left, show(t))
+	return nil
+}
+
+// addOperators is the directive op/3. It reports whether the operators are some that are known: before a term, or between two.
+func (p *Program) addOperators(args []Term) bool {
+	prec, ok1 := args[0].(Int)
+	kind, ok2 := args[1].(Atom)
+	if !ok1 || !ok2 || prec < 0 || prec > 1200 {
+		return false
+	}
+	var names []Term
+	for list := args[2]; ; {
+		c, ok := isFunctor(list, atomDot, 2)
+		if !ok {
+			if list != Term(atomNil) {
+				names = append(names, list)
+			}
+			break
+		}
+		names, list = append(names, c.args[0]), c.args[1]
+	}
+	own := maps.Clone(p.operators)
+	for _, name := range names {
+		if c, ok := isFunctor(name, ":", 2); ok {
+			name = c.args[1]
+		}
+		atom, ok := name.(Atom)
+		if !ok || atom == "," || atom == "|" || atom == atomNil || atom == atomCurly {
+			return false
+		}
+		o := own[string(atom)]
+		switch kind {
+		case "fx", "fy":
+			o.prefix = op{int(prec), string(kind)}
+		case "xfx", "xfy", "yfx":
+			o.infix = op{int(prec), string(kind)}
+		default:
+			return false
+		}
+		own[string(atom)] = o
+	}
+	p.operators = own
+	return true
+}
+
+// declareAll calls f with the predicates that arguments of a declaration list.
+func (p *Program) declareAll(args []Term, f func(*pred)) error {
+	if len(args) == 0 {
+		return errors.New("name/arity is wanted")
+	}
+	return p.declare(args[0], f)
 }
 
 // declare calls f with the predicates that name/arity or name(mode, …) list.

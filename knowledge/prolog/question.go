@@ -102,15 +102,14 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 		return nil, nil, engram.Errorf(engram.Exhausted, "", "a question of %d bytes; %d are the most", len(question), maxSource)
 	}
 	if names(m, "rdf_assert") || names(m, "object_assert_") || names(m, "rdf_update") || names(m, "rdf_retractall") {
-		if err := scratch(m); err != nil {
-			return nil, nil, m.failure(err)
-		}
+		scratch(m)
 	}
 	r := newReader(question, base, true, func() *Var {
 		v := m.newVar()
 		m.answered = append(m.answered, v)
 		return v
 	})
+	r.ops = p.operators
 	t, err := r.whole()
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
@@ -136,8 +135,8 @@ func unheard(m *machine) {
 		return
 	}
 	const most = 10
-	noted := map[string]bool{}
-	for todo := []Term{m.whole}; len(todo) > 0 && len(noted) < most; {
+	looked, noted := map[[2]Atom]bool{}, 0 // each name is looked up once: that goes through all that are known
+	for todo := []Term{m.whole}; len(todo) > 0 && noted < most; {
 		c, ok := todo[len(todo)-1].(*Compound)
 		todo = todo[:len(todo)-1]
 		if !ok {
@@ -146,9 +145,12 @@ func unheard(m *machine) {
 		prefix, ok1 := c.args[0].(Atom)
 		local, ok2 := c.args[len(c.args)-1].(Atom)
 		if c.name == ":" && len(c.args) == 2 && ok1 && ok2 {
-			if note := m.asked.Unheard(m.program.prefixes, string(prefix), string(local)); note != "" && !noted[note] {
-				noted[note] = true
-				m.note(note)
+			if name := [2]Atom{prefix, local}; !looked[name] {
+				looked[name] = true
+				if note := m.asked.Unheard(m.program.prefixes, string(prefix), string(local)); note != "" {
+					noted++
+					m.note(note)
+				}
 			}
 			continue
 		}

@@ -1,9 +1,11 @@
 package prolog_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
@@ -95,7 +97,18 @@ func TestRulesOfUsers(t *testing.T) {
 		"format_time(atom(A), '%FT%T%:z', 1700000000)":                                                            `{"A":"2023-11-14T22:13:20+00:00"}`,
 		"format_time(atom(A), '%a %A %j %U %e %y %p %I %s', 1700000000)":                                          `{"A":"Tue Tuesday 318 46 14 23 PM 10 1700000000"}`,
 		"format_time(atom(A), '%V %G %W %u %w %C %k %l %D %R %%', 1700000000)":                                    `{"A":"46 2023 46 2 2 20 22 10 11/14/23 22:13 %"}`,
+		"format_time(atom(A), '%FT%T%z %Z', date(2023,11,14,22,13,20.0,-3600,'CET',-))":                           `{"A":"2023-11-14T22:13:20+0100 CET"}`,
+		"format_time(atom(A), '%FT%T%:z', date(2023,11,14,22,13,20.0,3600,-,-))":                                  `{"A":"2023-11-14T22:13:20-01:00"}`,
+		"catch(format_time(atom(_), '%F', date(2023,11,14,0,0,1.0e300,0,-,-)), error(type_error(T, _), _), true)": `{"T":"time"}`,
 		"rdf(s, p, X)": `{"X":"o"}`, // others' changes are theirs
+		"( rdf(s, p, X) ; fail ) ; rdf_assert(s, p, new), rdf(s, p, X)":                             `{"X":"o"} {"X":"new"}`,
+		"catch(phrase(name, bar), error(E, _), true)":                                               `{"E":{"functor":"type_error","args":["list","bar"]}}`,
+		"phrase(name, [world|T]), T == []":                                                          `{"T":[]}`,
+		"L = [y|T], phrase(([x], L), [x,y,z]), T = [z]":                                             `{"L":["y","z"],"T":["z"]}`,
+		"with_output_to(atom(A), (tab(0), tab(-1), tab(1 - 1), format('~*c~0c', [0, 0'x, 0'y])))":   `{"A":""}`,
+		"term_to_atom(T, 'f(g(a))'), arg(1, T, G), setarg(1, G, X), term_variables(T, V), V == [X]": `{"T":{"functor":"f","args":[{"functor":"g","args":[null]}]},"G":{"functor":"g","args":[null]},"V":[null]}`,
+		"T = f(g(a)), duplicate_term(T, U), arg(1, U, G), setarg(1, G, b), T == f(g(a))":            `{"T":{"functor":"f","args":[{"functor":"g","args":["a"]}]},"U":{"functor":"f","args":[{"functor":"g","args":["b"]}]},"G":{"functor":"g","args":["b"]}}`,
+		"catch(format(\"~w ~w\", [x]), error(format(M), _), true)":                                  `{"M":"format/3 has no argument for ~w"}`,
 	} {
 		g := knowledge.NewGraph()
 		g.Add(rdf.Triple{S: rdf.NewIRI("s"), P: rdf.NewIRI("p"), O: rdf.NewIRI("o")})
@@ -106,6 +119,139 @@ func TestRulesOfUsers(t *testing.T) {
 		if g.Len() != 1 {
 			t.Errorf("%s: the facts are %d", question, g.Len())
 		}
+	}
+}
+
+// Directives that have clauses mean something else are obeyed, or refused; what only loads or does something is left out and told.
+func TestDirectives(t *testing.T) {
+	p := prolog.NewProgram()
+	const text = `:- module(mine, [a/1, op(700, xfx, near)]).
+:- use_module(library(lists)), ensure_loaded(other).
+:- rdf_db:rdf_register_ns(mine, 'http://mine/', [keep(true)]).
+:- rdf_register_prefix(yours, 'http://yours/').
+:- op(650, xfx, [before, user:after]).
+:- op(200, fy, very).
+:- set_prolog_flag(double_quotes, codes).
+:- set_prolog_flag(toplevel_print_anon, false).
+:- begin_tests(mine).
+:- initialization main.
+:- start.
+:- jpl_set_default_jvm_opts(['-Xmx1g']).
+:- register_ros_package(mine), nb_setval(k, 1).
+:- shell(id).
+:- end_tests(mine).
+known(a before b).
+known(very very a).
+known(c near d).
+codes("ab").
+iri(X) :- rdf_equal(X, mine:x).
+iri(X) :- rdf_equal(X, yours:x).
+`
+	if err := p.AddRules("mine.pl", text); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.AddRules("more.pl", `text("ab").`); err != nil {
+		t.Fatal(err)
+	}
+	for question, want := range map[string]string{
+		"known(X before Y)":  `{"X":"a","Y":"b"}`,
+		"known(very very X)": `{"X":"a"}`,
+		"known(c near X)":    `{"X":"d"}`,
+		"codes(X)":           `{"X":[97,98]}`,
+		"text(X)":            `{"X":"ab"}`, // a flag is that of its file
+		"iri(X)":             `{"X":"http://mine/x"} {"X":"http://yours/x"}`,
+		"term_to_atom(T, 'a before b'), T = (X before Y), current_op(P, xfx, after)": `{"T":{"functor":"before","args":["a","b"]},"X":"a","Y":"b","P":650}`,
+	} {
+		got, err := ask(t, p, knowledge.NewGraph(), question, patience)
+		if joined := strings.Join(got, " "); err != nil || joined != want {
+			t.Errorf("%s: got %s, %v, want %s", question, joined, err, want)
+		}
+	}
+	var notes []string
+	for _, err := range p.Ask(t.Context(), of(knowledge.NewGraph()), "true", patience, prolog.Notes(func(line string) { notes = append(notes, line) })) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	want := []string{"directives of the rules are left out: begin_tests(mine), (initialization main), start, jpl_set_default_jvm_opts(['-Xmx1g']), register_ros_package(mine), nb_setval(k,1), shell(id), end_tests(mine)"}
+	if !slices.Equal(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	if _, err := ask(t, prolog.NewProgram(), knowledge.NewGraph(), "X = (a before b)", patience); err == nil {
+		t.Error("the operators of a program are those of others")
+	}
+	for _, text := range []string{
+		":- if(true).", ":- else.", ":- endif.", ":- op(200, xf, x).", ":- op(200, xfx, ',').", ":- op(X, xfx, a).",
+		":- set_prolog_flag(double_quotes, X).", ":- set_prolog_flag(occurs_check, true).", ":- set_prolog_flag(X, true).", "term_expansion(a, b).", "user:goal_expansion(a, b) :- c.",
+	} {
+		if err := prolog.NewProgram().AddRules("bad.pl", text); err == nil || !strings.Contains(err.Error(), "mean something else") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A name of which nothing is known is looked up once, however often it stands in the question.
+func TestUnknownNamesThatComeOften(t *testing.T) {
+	g := knowledge.NewGraph()
+	p := prolog.NewProgram()
+	p.AddPrefix("v", "http://v/")
+	for i := range 5000 {
+		g.Add(rdf.Triple{S: rdf.NewIRI(fmt.Sprintf("http://v/name%d", i)), P: rdf.NewIRI("http://v/p"), O: rdf.NewIRI("http://v/o")})
+	}
+	var notes []string
+	question := "_ = [" + strings.Repeat("v:nothing, ", 20_000) + "v:p], fail"
+	for _, err := range p.Ask(t.Context(), of(g), question, patience, prolog.Notes(func(line string) { notes = append(notes, line) })) {
+		t.Error(err)
+	}
+	if !slices.Equal(notes, []string{"nothing is known of v:nothing"}) {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// Long lines are several notes, and what a question captures is no more than a term.
+func TestLongLines(t *testing.T) {
+	p := prolog.NewProgram()
+	limits := patience
+	limits.Memory = 4 << 20
+	for question, want := range map[string][]int{
+		"format('~*c', [150000, 0'x])":          {64 << 10, 64 << 10, 150000 - 128<<10},
+		"format('x~*c', [50000, 0'\u20ac]), nl": {64 << 10, 64<<10 - 1, 150001 - 128<<10 + 1},
+		"( between(1, 5000, _), with_output_to(atom(_), format('~*c', [5000, 0'x])), fail ; write(done) )": {4},
+	} {
+		var got []int
+		for _, err := range p.Ask(t.Context(), of(knowledge.NewGraph()), question, limits, prolog.Notes(func(line string) {
+			if !utf8.ValidString(line) {
+				t.Error("a note is no text in UTF-8")
+			}
+			got = append(got, len(line))
+		})) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: notes of %d bytes, want %d", question, got, want)
+		}
+	}
+}
+
+// Rules that may change facts cost nothing of the graph until they do.
+func TestRulesThatMayChangeFacts(t *testing.T) {
+	g := knowledge.NewGraph()
+	for i := range 10_000 {
+		g.Add(rdf.Triple{S: rdf.NewIRI("s"), P: rdf.NewIRI("p"), O: rdf.NewIRI(fmt.Sprint("o", i))})
+	}
+	p := prolog.NewProgram()
+	if err := p.AddRules("mine.pl", "change :- rdf_assert(a, p, b)."); err != nil {
+		t.Fatal(err)
+	}
+	limits := patience
+	limits.Memory = 2 << 20
+	if got, err := ask(t, p, g, "once(rdf(s, p, o5))", limits); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := ask(t, p, g, "change", limits); engram.CodeOf(err) != engram.Exhausted {
+		t.Errorf("a change: %v", err)
 	}
 }
 

@@ -8,23 +8,27 @@ import (
 // tripleBytes is about what a triple takes in a graph of a question's own, beside its texts.
 const tripleBytes = 300
 
-// scratch gives the question a graph of its own, which it may change, with what its view has. What is computed from poses, and
-// the views of other times, do not have its changes.
-func scratch(m *machine) error {
+// scratch has the question be asked of a view of its own, whose facts it may change. What is computed from poses, and the views of
+// other times, do not have its changes.
+func scratch(m *machine) {
 	view := *m.asked
-	m.kept += tripleBytes * int64(view.Len())
-	if err := m.charge(tripleBytes * view.Len()); err != nil {
+	m.asked, m.scratched = &view, true
+}
+
+// ownGraph gives the question a graph of its own, with what its view has, before its first change.
+func ownGraph(m *machine) error {
+	m.kept += tripleBytes * int64(m.asked.Len())
+	if err := m.charge(tripleBytes * m.asked.Len()); err != nil {
 		return err
 	}
-	view.Graph = knowledge.NewGraph() // its names are none of the graphs that others ask
+	own := knowledge.NewGraph() // its names are none of the graphs that others ask
 	for t := range m.asked.Match(rdf.Term{}, rdf.Term{}, rdf.Term{}) {
 		if err := m.spend(1); err != nil {
 			return err
 		}
-		view.Graph.Add(t)
+		own.Add(t)
 	}
-	m.asked = &view
-	m.scratched = true
+	m.asked.Graph, m.graphOwn = own, true
 	return nil
 }
 
@@ -32,6 +36,11 @@ func scratch(m *machine) error {
 func change(m *machine, do func(g *knowledge.Graph)) (bool, error) {
 	if !m.scratched {
 		return false, thrown(newTerm("permission_error", Atom("modify"), Atom("graph"), Atom("user")), "a question changes facts of its own only if it names rdf_assert, rdf_update, rdf_retractall or object_assert_dimensions")
+	}
+	if !m.graphOwn {
+		if err := ownGraph(m); err != nil {
+			return false, err
+		}
 	}
 	m.kept += tripleBytes
 	if err := m.charge(16 * tripleBytes); err != nil { // with what a change copies

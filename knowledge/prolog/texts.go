@@ -334,6 +334,7 @@ func (m *machine) readText(from Term) (Term, []namedVar, error) {
 		return nil, nil, err
 	}
 	r := newReader(s, 0, false, m.newVar)
+	r.ops = m.program.operators
 	t, err := r.whole()
 	if syntax, ok := err.(*syntaxError); ok {
 		return nil, nil, thrown(newTerm("syntax_error", Atom(syntax.msg)), "the text %s is no term: %s: %s", show(Atom(s)), place(s, syntax.at, false), syntax.msg)
