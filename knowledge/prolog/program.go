@@ -37,6 +37,8 @@ type Program struct {
 	shared    map[indicator]bool // predicates whose clauses stand in several files (multifile): rules add to the library's
 	left      []string           // what of the rules is left out: directives that do something
 	operators map[string]ops
+	settling  sync.Mutex
+	unsettled bool // rules use predicates that were replaced since
 	quotes    Atom // what "text" is in the file that is read
 }
 
@@ -237,7 +239,8 @@ func (p *Program) headPred(head Term, more bool) (*pred, error) {
 	if more || p.shared[i] {
 		own.clauses = []*clause{passing(found)}
 	}
-	return own, p.replace(i, own)
+	p.replace(i, own)
+	return own, nil
 }
 
 // passing is a clause that has another predicate answer, where that knows what it is asked.
@@ -258,27 +261,38 @@ func passing(to *pred) *clause {
 	return c
 }
 
-// replace has the rules use another predicate of a name, those that were read before, too.
-func (p *Program) replace(i indicator, by *pred) error {
+// replace has the rules use another predicate of a name. Those that were read before do once the program is settled.
+func (p *Program) replace(i indicator, by *pred) {
 	p.preds[i] = by
-	for _, other := range p.preds {
-		if other.library || other.do != nil {
+	p.unsettled = true
+}
+
+// settle has all rules use the predicates that there are by now: once for all that were replaced, before a question.
+func (p *Program) settle() error {
+	p.settling.Lock()
+	defer p.settling.Unlock()
+	if !p.unsettled {
+		return nil
+	}
+	comp := compiler{find: p.find, expand: p.expandKnown}
+	for _, own := range slices.Collect(maps.Values(p.preds)) {
+		if own.library || own.do != nil {
 			continue
 		}
-		for n, c := range other.clauses {
+		for n, c := range own.clauses {
 			rule, ok := isFunctor(c.source, ":-", 2)
 			if !ok || c.passes {
 				continue
 			}
-			comp := compiler{find: p.find, expand: p.expandKnown}
 			again, err := comp.clause(rule.args[0], rule.args[1])
 			if err != nil {
 				return err
 			}
-			other.clauses[n] = again
+			own.clauses[n] = again
 		}
-		other.reindex()
+		own.reindex()
 	}
+	p.unsettled = false
 	return nil
 }
 
@@ -430,7 +444,7 @@ func (p *Program) directive(t Term) error {
 			if !of.library {
 				of.defined = true
 			} else if name == "dynamic" && !p.shared[of.indicator] && !fixed(of.indicator) { // it is the rules' own
-				_ = p.replace(of.indicator, &pred{indicator: of.indicator, expand: of.expand, defined: true})
+				p.replace(of.indicator, &pred{indicator: of.indicator, expand: of.expand, defined: true})
 			}
 		})
 	case "multifile":

@@ -83,6 +83,9 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 
 // prepare reads a question and makes the machine that answers it.
 func (p *Program) prepare(ctx context.Context, view *knowledge.View, question string, limits Limits) (*machine, []namedVar, error) {
+	if err := p.settle(); err != nil {
+		return nil, nil, err
+	}
 	base := p.sources[len(p.sources)-1].end()
 	src := &source{name: "", text: question, base: base}
 	m := &machine{

@@ -235,6 +235,27 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
+// Rules use the predicates of files that are read after them, too, and of the same file.
+func TestPredicatesThatAreReplacedLater(t *testing.T) {
+	p := prolog.NewProgram()
+	for _, text := range []string{"a(X) :- last([1,2], X).\nb(X) :- findall(Y, ( reverse([1,2], Y) ; last([], Y) ), X).", "last(_, mine).", "reverse(_, mine).\nlast([], too)."} {
+		if err := p.AddRules("mine.pl", text); err != nil {
+			t.Fatal(err)
+		}
+		if len(text) > 40 { // a question between
+			if got, err := ask(t, p, knowledge.NewGraph(), "a(X)", patience); err != nil || strings.Join(got, " ") != `{"X":2}` {
+				t.Errorf("got %s, %v", got, err)
+			}
+		}
+	}
+	for question, want := range map[string]string{"a(X)": `{"X":"mine"}`, "b(X)": `{"X":["mine","mine","too"]}`, "sumlist([1], X), subtract([a], [], L)": `{"X":1,"L":["a"]}`} {
+		got, err := ask(t, p, knowledge.NewGraph(), question, patience)
+		if joined := strings.Join(got, " "); err != nil || joined != want {
+			t.Errorf("%s: got %s, %v, want %s", question, joined, err, want)
+		}
+	}
+}
+
 // Rules that may change facts cost nothing of the graph until they do.
 func TestRulesThatMayChangeFacts(t *testing.T) {
 	g := knowledge.NewGraph()
