@@ -634,3 +634,20 @@ func FuzzClass(f *testing.F) {
 		}
 	})
 }
+
+// Of names that nothing is known of ten are told, each once.
+func TestUnheardNames(t *testing.T) {
+	v := &knowledge.View{Graph: knowledge.NewGraph()}
+	var text strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&text, "v:n%d v:p ?x%d; ", i%20, i)
+	}
+	c, err := pattern.CompileText(v, strings.TrimSuffix(text.String(), "; "), pattern.Options{Prefixes: map[string]string{"v": "http://v/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := c.Unheard(v)
+	if len(notes) != 10 || len(slices.Compact(slices.Sorted(slices.Values(notes)))) != 10 || !strings.HasPrefix(notes[0], "nothing is known of v:") {
+		t.Errorf("notes %q", notes)
+	}
+}
