@@ -12,6 +12,8 @@ import (
 // computed when asked. Questions are asked of views.
 type View struct {
 	*Graph
+	// Prefixes are those of the documents whose facts these are; nil is none but the common ones.
+	Prefixes *Prefixes
 	// At is the time that the view holds for; 0 is the present.
 	At engram.Time
 	// Computed has the properties that are computed when asked; nil is none.

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/seed-301d4374/engram/knowledge/base"
 	"github.com/seed-301d4374/engram/knowledge/prolog"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/knowledge/record"
 	"github.com/seed-301d4374/engram/knowledge/service"
 	"github.com/seed-301d4374/engram/knowledge/swrl"
 )
@@ -73,7 +72,7 @@ Ctrl-D ends.`,
 	f.Bool("json", false, "the question is a pattern as JSON")
 	f.StringArray("load", nil, "ask of a file alone: .owl, .rdf, .ttl, .nt or .nq; may be repeated")
 	f.StringArray("rules", nil, "a file of rules in Prolog; may be repeated")
-	f.StringArray("prefix", nil, "NAME=IRI: what NAME:local stands for; may be repeated")
+	f.StringArray("prefix", nil, "NAME=IRI: what NAME:local stands for, beside the prefixes of files and the common ones; may be repeated")
 	f.String("at", "", "what was so at this time: absolute, -10s or now-10s (default: now)")
 	f.String("as-of", "", "what was known at this time, when what came later had not arrived")
 	f.StringArray("after", nil, "wait until the world has all that was written up to this MARK of a write; may be repeated")
@@ -147,7 +146,6 @@ func (a *asking) prepare() error {
 			return usagef("--prefix %s: NAME=IRI is wanted", p)
 		}
 		q.Prefixes[name] = iri
-		a.names.AddPrefix(name, iri)
 	}
 	rules, _ := f.GetStringArray("rules")
 	if len(rules) > 0 && q.Language != service.Prolog {
@@ -158,12 +156,24 @@ func (a *asking) prepare() error {
 		if err != nil {
 			return err
 		}
-		if !utf8.Valid(text) {
-			return engram.Errorf(engram.Invalid, file, "it is no text in UTF-8")
+		rules, err := plainText(file, "it", text)
+		if err != nil {
+			return err
 		}
-		q.Rules = append(q.Rules, service.Rules{Name: file, Text: string(text)})
+		q.Rules = append(q.Rules, service.Rules{Name: file, Text: rules})
 	}
 	return a.prepareTimes()
+}
+
+// plainText returns a text without the mark at its beginning. One that is not in UTF-8 is refused by what it is.
+func plainText(name, it string, text []byte) (string, error) {
+	if encoding := rdf.Encoding(text); encoding != "" {
+		return "", engram.Errorf(engram.Invalid, name, "%s is text in %s; write it in UTF-8", it, encoding)
+	}
+	if !utf8.Valid(text) {
+		return "", engram.Errorf(engram.Invalid, name, "%s is no text in UTF-8", it)
+	}
+	return strings.TrimPrefix(string(text), "\ufeff"), nil
 }
 
 func (a *asking) prepareTimes() error {
@@ -191,16 +201,20 @@ func (a *asking) with(f func() error) error {
 			return usagef("--as-of and --after are for what a server knows, not for --load")
 		}
 		g := knowledge.NewGraph()
+		documents := make([]knowledge.Document, len(files))
 		for i, file := range files {
-			if err := loadFacts(g, file, fmt.Sprintf("f%d", i)); err != nil {
+			var err error
+			if documents[i], err = loadFacts(g, file, fmt.Sprintf("f%d", i)); err != nil {
 				return err
 			}
 		}
+		prefixes := knowledge.NewPrefixes(documents...)
+		a.shortenBy(prefixes)
 		loaded := g.Len()
 		if err := a.infer(g); err != nil {
 			return err
 		}
-		a.view = base.OfGraph(g)
+		a.view = base.OfGraph(g, prefixes)
 		a.service, a.facts = base.Alone{View: a.view}, fmt.Sprintf("%d facts", loaded)
 		return f()
 	}
@@ -217,10 +231,34 @@ func (a *asking) with(f func() error) error {
 	}
 	defer m.Close()
 	a.service, a.facts = m.Knowledge(), "what the server knows"
+	if tabular(a.format) || a.question.Why {
+		a.shortenBy(prefixesOn(a.cmd, m))
+	}
 	if err = f(); engram.CodeOf(err) == engram.NotFound || engram.CodeOf(err) == engram.Unsupported {
 		return engram.Errorf(engram.CodeOf(err), "", "%w; a server with this memory answers ('engram serve --memory %s'), and --load asks of files", err, client.KnowledgeMemory)
 	}
 	return a.ofServer(err)
+}
+
+// shortenBy has IRIs be shortened by prefixes, and by those that the question brings.
+func (a *asking) shortenBy(prefixes *knowledge.Prefixes) {
+	a.names.UsePrefixes(prefixes)
+	for name, iri := range a.question.Prefixes {
+		a.names.AddPrefix(name, iri)
+	}
+}
+
+// prefixesOn returns the prefixes of the documents of a server; the common ones where they cannot be read, since IRIs are as good.
+func prefixesOn(cmd *cobra.Command, m *client.Client) *knowledge.Prefixes {
+	c, err := record.NewCodec(cmd.Context(), m)
+	if err != nil {
+		return nil
+	}
+	documents, err := readKnowledge(cmd, m, c, engram.MustPattern(record.Memory+"/"+record.Ontology.String()))
+	if err != nil {
+		return nil
+	}
+	return prefixesOf(documents)
 }
 
 // ofServer says of a question that took too much memory if that is the limit of the server and
@@ -250,23 +288,10 @@ func (a *asking) infer(g *knowledge.Graph) error {
 }
 
 // loadFacts adds the triples of a file. Its blank nodes get labels that begin with scope.
-func loadFacts(to *knowledge.Graph, file, scope string) error {
-	if _, err := rdf.FormatOf(file); err != nil { // by its name it is none of these
-		return err
-	}
-	absolute, err := filepath.Abs(file)
+func loadFacts(to *knowledge.Graph, file, scope string) (knowledge.Document, error) {
+	f, err := readRDFWith(file, rdf.ReadOptions{Scope: scope, Lists: true}, func(t rdf.Triple) { to.Add(t) })
 	if err != nil {
-		return err
+		return knowledge.Document{}, err
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	options := rdf.ReadOptions{Name: file, Base: "file://" + filepath.ToSlash(absolute), Scope: scope, Lists: true}
-	_, err = rdf.Read(bufio.NewReader(f), rdf.Detect, options, func(q rdf.Quad) error {
-		to.Add(q.Triple)
-		return nil
-	})
-	return err
+	return knowledge.Document{Name: record.ProviderOf(f.ontology()), Prefixes: f.doc.Prefixes}, nil
 }

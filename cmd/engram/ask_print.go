@@ -9,16 +9,15 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge/service"
 )
 
 // ask prints the rows of one question. As NDJSON, each is printed when it is found.
 func (a *asking) ask(ctx context.Context, question string) error {
-	if !utf8.ValidString(question) {
-		return engram.Errorf(engram.Invalid, "", "the question is no text in UTF-8")
+	question, err := plainText("", "the question", []byte(question))
+	if err != nil {
+		return err
 	}
 	q := a.question
 	q.Text = question
@@ -32,6 +31,7 @@ func (a *asking) ask(ctx context.Context, question string) error {
 			a.cmd.PrintErrf("engram: the server answers as many questions as it may at a time, and this one waits; %d wait before it\n", before)
 		}
 	}
+	q.Notes = func(line string) { a.cmd.PrintErrln(visible(line)) }
 	out := a.cmd.OutOrStdout()
 	var rows []service.Row
 	for row, err := range a.service.Ask(ctx, q) {

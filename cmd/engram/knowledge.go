@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -78,6 +77,16 @@ type rdfFile struct {
 
 // readRDF reads a file of triples.
 func readRDF(file string) (*rdfFile, error) {
+	var triples []rdf.Triple
+	f, err := readRDFWith(file, rdf.ReadOptions{}, func(t rdf.Triple) { triples = append(triples, t) })
+	if f != nil {
+		f.triples = triples
+	}
+	return f, err
+}
+
+// readRDFWith calls add with the triples of a file, which the result does not have.
+func readRDFWith(file string, o rdf.ReadOptions, add func(rdf.Triple)) (*rdfFile, error) {
 	if _, err := rdf.FormatOf(file); err != nil { // by its name it is none of these
 		return nil, err
 	}
@@ -91,8 +100,9 @@ func readRDF(file string) (*rdfFile, error) {
 	}
 	defer in.Close()
 	f := &rdfFile{name: file}
-	f.doc, err = rdf.Read(bufio.NewReader(in), rdf.Detect, rdf.ReadOptions{Name: file, Base: "file://" + filepath.ToSlash(absolute)}, func(q rdf.Quad) error {
-		f.triples = append(f.triples, q.Triple)
+	o.Name, o.Base = file, "file://"+filepath.ToSlash(absolute)
+	f.doc, err = rdf.Read(bufio.NewReader(in), rdf.Detect, o, func(q rdf.Quad) error {
+		add(q.Triple)
 		f.graphs = f.graphs || !q.Graph.IsZero()
 		switch {
 		case q.S.Kind != rdf.IRI || q.O.Kind != rdf.IRI:
@@ -239,18 +249,21 @@ func readRDFFiles(cmd *cobra.Command, names, folders []string) (read []*rdfFile,
 // shortener writes IRIs with the prefixes of documents.
 type shortener map[string]string // prefix to namespace
 
-// newShortener has the prefixes of documents, of which the first counts, and the usual ones.
-func newShortener(said []record.Statement) shortener {
-	s := shortener(knowledge.Prefixes())
+// prefixesOf returns the prefixes of documents and the common ones.
+func prefixesOf(said []record.Statement) *knowledge.Prefixes {
+	var documents []knowledge.Document
 	for i := range said {
 		if d := said[i].Document; d != nil {
-			for _, prefix := range slices.Sorted(maps.Keys(d.Prefixes)) {
-				if _, known := s[prefix]; !known && prefix != "" && d.Prefixes[prefix] != "" {
-					s[prefix] = d.Prefixes[prefix]
-				}
-			}
+			documents = append(documents, knowledge.Document{Name: said[i].Provider(), Prefixes: d.Prefixes})
 		}
 	}
+	return knowledge.NewPrefixes(documents...)
+}
+
+// newShortener has the prefixes of documents and the common ones.
+func newShortener(said []record.Statement) shortener {
+	s := shortener(prefixesOf(said).All())
+	delete(s, "")
 	return s
 }
 

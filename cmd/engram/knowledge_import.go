@@ -42,7 +42,7 @@ that files there declare, else by their names.`,
 	f.String("provider", "", "with one FILE: who says it (default: named after the ontology)")
 	f.String("at", "", "since when it is so: absolute, -10s or now-10s (default: now)")
 	f.StringArray("follow-imports", nil, "import what files import, too, from this folder; may be repeated")
-	f.Bool("replace", false, "take the place of another ontology of the same provider")
+	f.Bool("replace", false, "take the place of another ontology of the same provider, or of most names that it knows")
 	f.Bool("dry-run", false, "only say what would be stated")
 	_ = cmd.MarkFlagDirname("follow-imports")
 	_ = cmd.RegisterFlagCompletionFunc("provider", completeKnowledgeProviders)

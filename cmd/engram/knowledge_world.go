@@ -128,7 +128,7 @@ func refusedRules(file *rdfFile) error {
 
 // exportSemanticMap returns a part of the world as a semantic map.
 func exportSemanticMap(cmd *cobra.Command, item string) (rdf.Document, []rdf.Triple, error) {
-	doc := rdf.Document{Prefixes: knowledge.Prefixes()}
+	doc := rdf.Document{Prefixes: knowledge.NewPrefixes().All()}
 	var triples []rdf.Triple
 	past, _ := cmd.Flags().GetBool("past")
 	at, known, err := worldTimeFlags(cmd)

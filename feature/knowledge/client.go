@@ -52,6 +52,11 @@ func (c client) Ask(ctx context.Context, q service.Question) iter.Seq2[service.R
 			if answer.Waiting != nil && q.Waits != nil {
 				q.Waits(int(answer.GetWaiting()))
 			}
+			if q.Notes != nil {
+				for _, line := range answer.GetNotes() {
+					q.Notes(line)
+				}
+			}
 			for _, r := range answer.GetRows() {
 				row, err := rowOf(r)
 				if err != nil {

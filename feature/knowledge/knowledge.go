@@ -23,7 +23,7 @@ import (
 
 const name = "engram.v1.KnowledgeService"
 
-// Bounds of an answer that comes at once: rows, and bytes of their values as JSON.
+// Bounds of an answer that comes at once: rows, notes, and bytes of values as JSON and of notes.
 const (
 	maxAtOnce      = 100_000
 	maxBytesAtOnce = 16 << 20
@@ -43,16 +43,27 @@ type handler struct{ service.Service }
 func (h handler) ask(ctx context.Context, m *engramv1.AskRequest) (*engramv1.AskResponse, error) {
 	var answer engramv1.AskResponse
 	size := 0
-	err := h.rows(ctx, m, nil, func(row *engramv1.KnowledgeRow) error {
+	tooMany := engram.Errorf(engram.Exhausted, "", "there are more than %d rows or lines that were printed, or %d MB of them; ask for fewer, or stepwise", maxAtOnce, maxBytesAtOnce>>20)
+	note := func(line string) {
+		if size += len(line); size <= maxBytesAtOnce && len(answer.Notes) < maxAtOnce {
+			answer.Notes = append(answer.Notes, line)
+			return
+		}
+		size = maxBytesAtOnce + 1
+	}
+	err := h.rows(ctx, m, nil, note, func(row *engramv1.KnowledgeRow) error {
 		for _, value := range row.Json {
 			size += len(value)
 		}
 		if len(answer.Rows) == maxAtOnce || size > maxBytesAtOnce {
-			return engram.Errorf(engram.Exhausted, "", "there are more than %d rows, or %d MB of them; ask for fewer, or stepwise", maxAtOnce, maxBytesAtOnce>>20)
+			return tooMany
 		}
 		answer.Rows = append(answer.Rows, row)
 		return nil
 	})
+	if size > maxBytesAtOnce && (err == nil || errors.Is(err, service.ErrMore)) { // by what was printed behind the last row
+		err = tooMany
+	}
 	if errors.Is(err, service.ErrMore) {
 		answer.More, err = true, nil
 	}
@@ -67,7 +78,8 @@ func (h handler) askStepwise(ctx context.Context, m *engramv1.AskRequest, send f
 		n := uint32(before)
 		_ = send(&engramv1.AskResponse{Waiting: &n}) // who is gone waits no longer: ctx ends
 	}
-	err := h.rows(ctx, m, waits, func(row *engramv1.KnowledgeRow) error {
+	note := func(line string) { _ = send(&engramv1.AskResponse{Notes: []string{line}}) } // as with waits
+	err := h.rows(ctx, m, waits, note, func(row *engramv1.KnowledgeRow) error {
 		return send(&engramv1.AskResponse{Rows: []*engramv1.KnowledgeRow{row}})
 	})
 	if errors.Is(err, service.ErrMore) {
@@ -77,12 +89,12 @@ func (h handler) askStepwise(ctx context.Context, m *engramv1.AskRequest, send f
 }
 
 // rows answers a question row by row.
-func (h handler) rows(ctx context.Context, m *engramv1.AskRequest, waits func(before int), use func(*engramv1.KnowledgeRow) error) error {
+func (h handler) rows(ctx context.Context, m *engramv1.AskRequest, waits func(before int), note func(line string), use func(*engramv1.KnowledgeRow) error) error {
 	q, err := question(ctx, m)
 	if err != nil {
 		return err
 	}
-	q.Waits = waits
+	q.Waits, q.Notes = waits, note
 	for row, err := range h.Ask(ctx, q) {
 		if err != nil {
 			return err

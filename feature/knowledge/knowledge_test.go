@@ -296,7 +296,7 @@ func TestWaitingIsTold(t *testing.T) {
 	}
 }
 
-// An answer that comes at once has a bound, in rows and in bytes.
+// An answer that comes at once has a bound, in rows, notes and bytes.
 func TestAnswersAtOnceAreBounded(t *testing.T) {
 	svc := serving.New(t, memories.Knowledge())
 	h := serving.Serve(t, svc, nil, rpc.Options{}, serving.Socket(t))
@@ -304,8 +304,12 @@ func TestAnswersAtOnceAreBounded(t *testing.T) {
 	for question, want := range map[string]engram.Code{
 		"between(1, 100, X)":    0,
 		"between(1, 100001, X)": engram.Exhausted,
-		"length(_L, 20000), maplist(=(abcdefghij), _L), atomic_list_concat(_L, X), between(1, 10, Y)":  0,
-		"length(_L, 20000), maplist(=(abcdefghij), _L), atomic_list_concat(_L, X), between(1, 100, Y)": engram.Exhausted,
+		"length(_L, 20000), maplist(=(abcdefghij), _L), atomic_list_concat(_L, X), between(1, 10, Y)":               0,
+		"length(_L, 20000), maplist(=(abcdefghij), _L), atomic_list_concat(_L, X), between(1, 100, Y)":              engram.Exhausted,
+		"between(1, 10, X), format('~*c~n', [1000000, 0'x])":                                                        0,
+		"format('~*c', [1000000, 0'x]), nl, fail ; between(1, 20, X), format('~*c~n', [1000000, 0'x]), fail ; true": engram.Exhausted,
+		"between(1, 100000, X), nl, fail ; true":                                                                    0,
+		"between(1, 100001, X), nl, fail ; true":                                                                    engram.Exhausted,
 	} {
 		err := conn.Call(t.Context(), "/engram.v1.KnowledgeService/Ask", &engramv1.AskRequest{Language: engramv1.QuestionLanguage_QUESTION_LANGUAGE_PROLOG, Question: question}, &engramv1.AskResponse{})
 		if engram.CodeOf(err) != want {
@@ -350,7 +354,7 @@ func TestValuesOfServers(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	remote, here := knowledge.NewClient(serving.Dial(t, h.Address, rpc.DialOptions{})), base.Alone{View: base.OfGraph(g)}
+	remote, here := knowledge.NewClient(serving.Dial(t, h.Address, rpc.DialOptions{})), base.Alone{View: base.OfGraph(g, nil)}
 	for _, q := range []service.Question{
 		prolog(`X = 9007199254740993, Y = 1.0, Z is 2**70, T = 1700000000123456789, F is 1.0e22, L = [1, 1.0, [18446744073709551617]], C = f(-9007199254740993, 0.1)`),
 		prolog(`rdf_has(S, 'http://x/p', O)`),

@@ -69,6 +69,7 @@ func reading(share *knowledge.Share, q *service.Question) error {
 
 func inProlog(ctx context.Context, v *knowledge.View, q *service.Question) (iter.Seq2[service.Row, error], error) {
 	p := prolog.NewProgram()
+	p.UsePrefixes(v.Prefixes)
 	for name, iri := range q.Prefixes {
 		p.AddPrefix(name, iri)
 	}
@@ -80,6 +81,9 @@ func inProlog(ctx context.Context, v *knowledge.View, q *service.Question) (iter
 	var options []prolog.Option
 	if q.Why {
 		options = append(options, prolog.Why())
+	}
+	if q.Notes != nil {
+		options = append(options, prolog.Notes(q.Notes))
 	}
 	return func(yield func(service.Row, error) bool) {
 		for answer, err := range p.Ask(ctx, v, q.Text, q.Limits, options...) {
@@ -108,7 +112,9 @@ func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (ite
 		return nil, err
 	}
 	return func(yield func(service.Row, error) bool) {
+		none := true
 		for answer, err := range c.Ask(ctx, v, q.Limits) {
+			none = false
 			row := service.Row{Probability: answer.Probability}
 			if err == nil {
 				for i := range answer.Len() {
@@ -127,6 +133,11 @@ func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (ite
 			}
 			if !yield(row, err) {
 				return
+			}
+		}
+		if none && q.Notes != nil {
+			for _, note := range c.Unheard(v) {
+				q.Notes(note)
 			}
 		}
 	}, nil
@@ -193,13 +204,15 @@ func (a Alone) Ask(ctx context.Context, q service.Question) iter.Seq2[service.Ro
 	return Ask(ctx, v, q)
 }
 
-// OfGraph returns the view of a graph that follows no memory, such as that of files: its facts are of all
+// OfGraph returns the view of a graph that follows no memory, such as that of files with their prefixes: its facts are of all
 // times, but for poses, which are those of the perceptions up to a time.
-func OfGraph(g *knowledge.Graph) *knowledge.View { return graphAt(g, 0) }
+func OfGraph(g *knowledge.Graph, prefixes *knowledge.Prefixes) *knowledge.View {
+	return graphAt(g, prefixes, 0)
+}
 
-func graphAt(g *knowledge.Graph, at engram.Time) *knowledge.View {
-	v := &knowledge.View{Graph: g, At: at}
+func graphAt(g *knowledge.Graph, prefixes *knowledge.Prefixes, at engram.Time) *knowledge.View {
+	v := &knowledge.View{Graph: g, Prefixes: prefixes, At: at}
 	v.Computed = computed.New(v)
-	v.Past = func(_ context.Context, at engram.Time) (*knowledge.View, error) { return graphAt(g, at), nil }
+	v.Past = func(_ context.Context, at engram.Time) (*knowledge.View, error) { return graphAt(g, prefixes, at), nil }
 	return v
 }

@@ -10,6 +10,7 @@ package base
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -311,7 +312,7 @@ func (b *Base) View(ctx context.Context, after ...world.Mark) (*knowledge.View, 
 
 // viewOf returns the view of a state, which is forked, with what rules of SWRL conclude.
 func (b *Base) viewOf(ctx context.Context, s *state, at, asOf engram.Time) (*knowledge.View, error) {
-	v := &knowledge.View{Graph: s.graph.Fork(), At: at}
+	v := &knowledge.View{Graph: s.graph.Fork(), Prefixes: knowledge.NewPrefixes(slices.Collect(maps.Values(s.prefixes))...), At: at}
 	if rules, _ := swrl.Rules(v.Graph); len(rules) > 0 { // those that are not supported were told at their import
 		if _, err := swrl.Infer(ctx, v.Graph, rules); err != nil {
 			return nil, err

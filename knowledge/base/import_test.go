@@ -54,7 +54,7 @@ func codecOf(t testing.TB, s engram.Service) *record.Codec {
 
 func imported(t testing.TB, c *record.Codec, s record.Service, provider string, triples []rdf.Triple) {
 	t.Helper()
-	if _, err := c.Import(t.Context(), s, provider, triples, record.Options{Ontology: "http://x"}); err != nil {
+	if _, err := c.Import(t.Context(), s, provider, triples, record.Options{Ontology: "http://x", Replace: true}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,7 +72,7 @@ func TestQuestionsSeeWholeDocuments(t *testing.T) {
 		want[whole] = true
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.Import(context.Background(), s, "x", document(many, edition), record.Options{Ontology: "http://x"})
+			_, err := c.Import(context.Background(), s, "x", document(many, edition), record.Options{Ontology: "http://x", Replace: true})
 			done <- err
 		}()
 		for ended := false; !ended; {
@@ -156,7 +156,7 @@ func TestImportsThatAreCutOff(t *testing.T) {
 			if r.IntN(8) == 0 {
 				n += 1000 // in several commits
 			}
-			_, err := c.Import(t.Context(), cutOff{s, &left}, "x", document(n, edition), record.Options{Ontology: "http://x"})
+			_, err := c.Import(t.Context(), cutOff{s, &left}, "x", document(n, edition), record.Options{Ontology: "http://x", Replace: true})
 			if err == nil {
 				is = fmt.Sprint(edition, " ", n)
 			} else if engram.CodeOf(err) != engram.Unavailable {
@@ -215,7 +215,7 @@ func TestImportsWithoutRoom(t *testing.T) {
 	c, l := codecOf(t, s), local(t, s)
 	full := func(provider string, n int) {
 		t.Helper()
-		_, err := c.Import(t.Context(), s, provider, document(n, "large"), record.Options{Ontology: "http://x"})
+		_, err := c.Import(t.Context(), s, provider, document(n, "large"), record.Options{Ontology: "http://x", Replace: true})
 		if engram.CodeOf(err) != engram.Exhausted {
 			t.Fatalf("%v, want Exhausted", err)
 		}
@@ -266,7 +266,7 @@ func TestPastImportsWithoutRoom(t *testing.T) {
 	imported(t, c, s, "k", document(2500, "present"))
 	for _, n := range []int{2400, 2600} { // some of what is said at present, and more than that
 		left := 1
-		_, err := c.Import(t.Context(), full{s, &left}, "k", document(n, "past"), record.Options{Ontology: "http://x", At: 100})
+		_, err := c.Import(t.Context(), full{s, &left}, "k", document(n, "past"), record.Options{Ontology: "http://x", At: 100, Replace: true})
 		if engram.CodeOf(err) != engram.Exhausted {
 			t.Fatalf("%v, want Exhausted", err)
 		}
@@ -287,7 +287,7 @@ func TestImportsBeforeOneThatWasCutOff(t *testing.T) {
 	s := serving.New(t, memories.Knowledge())
 	c, l := codecOf(t, s), local(t, s)
 	load := func(n int, edition string, at engram.Time, commits int) error {
-		_, err := c.Import(t.Context(), cutOff{s, &commits}, "x", document(n, edition), record.Options{Ontology: "http://x", At: at})
+		_, err := c.Import(t.Context(), cutOff{s, &commits}, "x", document(n, edition), record.Options{Ontology: "http://x", At: at, Replace: true})
 		return err
 	}
 	says := func(want string, at ...engram.Time) {
@@ -343,7 +343,7 @@ func TestPastImportsAfterOneThatWasCutOff(t *testing.T) {
 	s := serving.New(t, memories.Knowledge())
 	c, l := codecOf(t, s), local(t, s)
 	load := func(triples []rdf.Triple, at engram.Time, commits int) error {
-		_, err := c.Import(t.Context(), cutOff{s, &commits}, "x", triples, record.Options{Ontology: "http://x", At: at})
+		_, err := c.Import(t.Context(), cutOff{s, &commits}, "x", triples, record.Options{Ontology: "http://x", At: at, Replace: true})
 		return err
 	}
 	const whole = 100

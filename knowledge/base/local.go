@@ -102,12 +102,26 @@ func (l *Local) Ask(ctx context.Context, q service.Question) iter.Seq2[service.R
 			yield(service.Row{}, err)
 			return
 		}
+		tell := q.Notes
+		var notes []string // what was printed since the last row: it is told where the question has no turn
+		if tell != nil {
+			q.Notes = func(line string) { notes = append(notes, line) }
+			defer func() {
+				for _, line := range notes {
+					tell(line)
+				}
+			}()
+		}
 		for row, err := range Ask(ctx, v, q) {
 			size := rowSize(&row)
 			if err == nil {
 				err = kept(share, size)
 			}
 			share.Leave() // who asks takes his time
+			for _, line := range notes {
+				tell(line)
+			}
+			notes = nil
 			if !yield(row, err) || err != nil {
 				return
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/computed"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/knowledge/record"
 	"github.com/seed-301d4374/engram/knowledge/semmap"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -20,18 +21,19 @@ import (
 // state is a graph and what it was made of.
 type state struct {
 	graph     *knowledge.Graph
-	more      map[rdf.Triple]int             // triples that several say: how many beside the first
-	said      map[engram.ID]*engram.Snapshot // what is said beside the world, by entity
-	documents map[engram.ID]bool             // entities of Knowledge that say something
-	forest    *world.Forest                  // nil is an empty one
-	names     *semmap.Names                  // of what is in the forest; it learns no more
-	scene     *computed.Scene                // of the forest
+	more      map[rdf.Triple]int               // triples that several say: how many beside the first
+	said      map[engram.ID]*engram.Snapshot   // what is said beside the world, by entity
+	documents map[engram.ID]bool               // entities of Knowledge that say something
+	prefixes  map[engram.ID]knowledge.Document // of ontologies
+	forest    *world.Forest                    // nil is an empty one
+	names     *semmap.Names                    // of what is in the forest; it learns no more
+	scene     *computed.Scene                  // of the forest
 	robot     string
 }
 
 func newState(robot string) state {
 	return state{
-		graph: ontology().Fork(), more: map[rdf.Triple]int{}, said: map[engram.ID]*engram.Snapshot{}, documents: map[engram.ID]bool{},
+		graph: ontology().Fork(), more: map[rdf.Triple]int{}, said: map[engram.ID]*engram.Snapshot{}, documents: map[engram.ID]bool{}, prefixes: map[engram.ID]knowledge.Document{},
 		robot: robot, names: semmap.NewNames(robot), scene: computed.NewScene(computed.DefaultRules()),
 	}
 }
@@ -56,7 +58,7 @@ var ontology = sync.OnceValue(func() *knowledge.Graph {
 func (s *state) fork() state {
 	other := *s
 	other.graph, other.more = s.graph.Fork(), maps.Clone(s.more)
-	other.said, other.documents = maps.Clone(s.said), maps.Clone(s.documents)
+	other.said, other.documents, other.prefixes = maps.Clone(s.said), maps.Clone(s.documents), maps.Clone(s.prefixes)
 	return other
 }
 
@@ -116,6 +118,14 @@ func (b *Base) say(s *state, entity engram.ID, snapshot *engram.Snapshot) {
 		delete(s.documents, entity)
 	}
 	s.replace(before, append(now, s.world(same)...))
+	if len(same) > 0 && entity.CoreSegment() == record.Ontology.String() {
+		delete(s.prefixes, entity)
+		if snapshot != nil {
+			if r, err := b.codec.Decode(entity, snapshot); err == nil && r.Document != nil {
+				s.prefixes[entity] = knowledge.Document{Name: entity.ProviderSegment(), Prefixes: r.Document.Prefixes}
+			}
+		}
+	}
 }
 
 // triplesOf returns what a snapshot says; nothing if it cannot be read.

@@ -2,7 +2,6 @@ package pattern
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,6 +25,8 @@ type Compiled struct {
 	least    float64
 	order    []ordering
 	planned  atomic.Pointer[plan]
+	prefixes *knowledge.Prefixes
+	prefixed [][2]string // names with a prefix
 }
 
 type column struct {
@@ -163,16 +164,14 @@ func compile(v *knowledge.View, q *Question, what, text string, options []Option
 		}
 	}()
 	cursor := v.Cursor()
-	prefixes := maps.Clone(q.Prefixes)
+	prefixes := v.Prefixes.Clone()
 	for _, o := range options {
 		for name, iri := range o.Prefixes {
-			if _, own := prefixes[name]; !own {
-				if prefixes == nil {
-					prefixes = map[string]string{}
-				}
-				prefixes[name] = iri
-			}
+			prefixes.Add(name, iri)
 		}
+	}
+	for name, iri := range q.Prefixes {
+		prefixes.Add(name, iri)
 	}
 	c.names = newNames(v, cursor, prefixes)
 	c.wanted(q.Body)
@@ -183,6 +182,7 @@ func compile(v *knowledge.View, q *Question, what, text string, options []Option
 	c.out.body = c.clauses(q.Body, bound)
 	c.conditions(q.Body, c.out.body, bound)
 	c.columns(bound)
+	c.out.prefixes, c.out.prefixed = prefixes, c.names.prefixed
 	c.out.plan(v, cursor)
 	return c.out, nil
 }

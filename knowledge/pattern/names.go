@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/knowledge"
@@ -17,7 +16,7 @@ import (
 // A NameError is the cause of an error about a name that no thing of the view has, or several.
 type NameError struct {
 	Name       string
-	Role       string   // what was looked for: property, class, thing or prefix
+	Role       string   // what was looked for: property, class or thing
 	Candidates []string // IRIs of those that have the name, sorted; none if nothing has it
 	Nearest    string   // the name that may be meant, if nothing has this one
 }
@@ -43,8 +42,6 @@ const (
 
 func (r role) String() string { return [...]string{"thing", "property", "class"}[r] }
 
-var knownPrefixes = sync.OnceValue(knowledge.Prefixes)
-
 // datatypes are those of XML Schema that local names stand for where nothing else has them.
 var datatypes = []string{
 	"string", "boolean", "decimal", "integer", "double", "float", "date", "time", "dateTime", "duration", "anyURI",
@@ -56,13 +53,14 @@ var datatypes = []string{
 type names struct {
 	view     *knowledge.View
 	cursor   *knowledge.Cursor
-	prefixes map[string]string
+	prefixes *knowledge.Prefixes
 	computed map[string]bool
 	local    map[string][]string // IRIs by the local names that are asked for; nil before they are
 	wanted   map[string]bool
+	prefixed [][2]string // prefixes and names after them, as they were typed
 }
 
-func newNames(v *knowledge.View, c *knowledge.Cursor, prefixes map[string]string) *names {
+func newNames(v *knowledge.View, c *knowledge.Cursor, prefixes *knowledge.Prefixes) *names {
 	n := &names{view: v, cursor: c, prefixes: prefixes, computed: map[string]bool{}, wanted: map[string]bool{}}
 	if v.Computed != nil {
 		for iri := range v.Computed.Properties() {
@@ -134,14 +132,11 @@ func (n *names) look() {
 // iri returns what a name means.
 func (n *names) iri(name string, as role) (string, error) {
 	if prefix, local, ok := strings.Cut(name, ":"); ok {
-		begin, known := n.prefixes[prefix]
+		begin, known := n.prefixes.IRI(prefix)
 		if !known {
-			begin, known = knownPrefixes()[prefix]
+			return "", n.prefixes.Unknown(prefix)
 		}
-		if !known {
-			all := slices.Sorted(maps.Keys(knownPrefixes()))
-			return "", &NameError{Name: prefix, Role: "prefix", Nearest: spelling.Nearest(prefix, append(all, slices.Collect(maps.Keys(n.prefixes))...))}
-		}
+		n.prefixed = append(n.prefixed, [2]string{prefix, local})
 		return begin + local, nil
 	}
 	if as == asProperty && (name == "a" || name == "type") {
@@ -247,6 +242,25 @@ func (n *names) fits(iri string, as role) bool {
 
 // maxCompared bounds with how many names a wrong one is compared.
 const maxCompared = 20_000
+
+// Unheard says of which names with a prefix nothing is known, and which may be meant, each once, and of ten at most: each is
+// compared with all that are known.
+func (c *Compiled) Unheard(v *knowledge.View) (notes []string) {
+	const most = 10
+	looked := map[[2]string]bool{}
+	for _, name := range c.prefixed {
+		if looked[name] {
+			continue
+		}
+		looked[name] = true
+		if note := v.Unheard(c.prefixes, name[0], name[1]); note != "" {
+			if notes = append(notes, note); len(notes) == most {
+				break
+			}
+		}
+	}
+	return notes
+}
 
 func (n *names) nearest(name string, as role) string {
 	seen := map[string]bool{}

@@ -313,7 +313,7 @@ func TestErrors(t *testing.T) {
 		`?x haight ?y`:                   "column 4: there is no property haight; did you mean height?",
 		`?x a Cupbord`:                   "there is no class Cupbord; did you mean Cupboard?",
 		`?x a Dor`:                       "column 6: there is no class Dor; did you mean Door?",
-		`?x :parts kitchn`:               "column 4: there is no prefix ",
+		`?x :parts kitchn`:               "column 4: there is no default prefix",
 		`?x knwrob:parts ?y`:             "column 4: there is no prefix knwrob; did you mean knowrob?",
 		`?x height ?h; where ?z > 1.0`:   "column 21: no triple has the variable ?z",
 		`?x height ?h; where ?h + > 1.0`: "column 26: Syntax error",
@@ -633,4 +633,21 @@ func FuzzClass(f *testing.F) {
 			t.Fatalf("%q is written as %q: %v", text, c, err)
 		}
 	})
+}
+
+// Of names that nothing is known of ten are told, each once.
+func TestUnheardNames(t *testing.T) {
+	v := &knowledge.View{Graph: knowledge.NewGraph()}
+	var text strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&text, "v:n%d v:p ?x%d; ", i%20, i)
+	}
+	c, err := pattern.CompileText(v, strings.TrimSuffix(text.String(), "; "), pattern.Options{Prefixes: map[string]string{"v": "http://v/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := c.Unheard(v)
+	if len(notes) != 10 || len(slices.Compact(slices.Sorted(slices.Values(notes)))) != 10 || !strings.HasPrefix(notes[0], "nothing is known of v:") {
+		t.Errorf("notes %q", notes)
+	}
 }

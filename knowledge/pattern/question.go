@@ -17,7 +17,7 @@ type Question struct {
 	Limit    int     // rows at most; 0 is all
 	Certain  float64 // the least probability of a row; 0 is any
 	Mode     knowledge.Mode
-	Prefixes map[string]string // beside those of [knowledge.Prefixes]
+	Prefixes map[string]string // beside those of the view
 }
 
 // A Clause is one thing that must hold; one of its fields is set.

@@ -49,7 +49,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	views := map[string]*knowledge.View{}
+	views, prefixes := map[string]*knowledge.View{}, reference.Prefixes(t)
 	asked := 0
 	for line := range strings.Lines(string(b)) {
 		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -66,7 +66,7 @@ func TestReference(t *testing.T) {
 		if err := json.Unmarshal([]byte(cells[7]), &want); err != nil {
 			t.Fatalf("%s: %v", id, err)
 		}
-		c, err := pattern.CompileText(views[files], text)
+		c, err := pattern.CompileText(views[files], text, pattern.Options{Prefixes: prefixes})
 		if err != nil {
 			t.Errorf("%s: %v\n%s", id, err, text)
 			continue

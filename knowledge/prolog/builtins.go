@@ -12,7 +12,7 @@ type builtin = func(m *machine, args []Term) (bool, error)
 // builtins returns the predicates of the language that are Go functions.
 func builtins() map[indicator]builtin {
 	all := map[indicator]builtin{}
-	for _, table := range []map[string]map[int]builtin{controlPredicates(), termPredicates(), textPredicates(), arithmeticPredicates(), typePredicates()} {
+	for _, table := range []map[string]map[int]builtin{controlPredicates(), termPredicates(), textPredicates(), arithmeticPredicates(), typePredicates(), outputPredicates(), assignPredicates()} {
 		for name, arities := range table {
 			for arity, do := range arities {
 				all[indicator{Atom(name), arity}] = do
@@ -108,11 +108,16 @@ func (m *machine) extended(g Term, extra []Term) (Term, error) {
 }
 
 func catchGoal(m *machine, args []Term) (bool, error) {
-	in := &catching{catcher: args[1], recovery: args[2]}
+	return catchIn(m, args[1], args[2], func() (bool, error) { return m.callGoal(args[0]) })
+}
+
+// catchIn carries out what do begins, with a catcher of what is thrown.
+func catchIn(m *machine, catcher, recovery Term, do func() (bool, error)) (bool, error) {
+	in := &catching{catcher: catcher, recovery: recovery}
 	f := m.follow()
 	m.push(chooseCatch).in = in
 	m.frame = frame{next: &frame{code: codeExit, next: f, in: in}, view: m.view}
-	return m.callGoal(args[0])
+	return do()
 }
 
 func throwTerm(m *machine, args []Term) (bool, error) {

@@ -95,6 +95,7 @@ type clause struct {
 	vars   int
 	key    Term // the first argument, if atomic, or its functor; nil for any
 	source Term // head :- body, for clause/2 and retract/1
+	passes bool // it has the library's predicate of the same name answer
 }
 
 // keyOf returns what a first argument can be told apart by; nil for a variable.

@@ -33,14 +33,14 @@ func (p *Program) Complete(v *knowledge.View, question string) (from int, words 
 func (p *Program) completions(v *knowledge.View, word string) []string {
 	found := map[string]bool{}
 	if prefix, local, ok := strings.Cut(word, ":"); ok {
-		begin, known := p.prefixes[prefix]
+		namespace, known := p.prefixes.IRI(prefix)
 		if !known {
 			return nil
 		}
-		begin += strings.TrimPrefix(local, "'")
+		begin := namespace + strings.TrimPrefix(local, "'")
 		take := func(t rdf.Term) bool {
 			if t.Kind == rdf.IRI && strings.HasPrefix(t.Value, begin) {
-				found[prefix+":"+quoteAtom(t.Value[len(p.prefixes[prefix]):])] = true
+				found[prefix+":"+quoteAtom(t.Value[len(namespace):])] = true
 			}
 			return len(found) < maxCompletions
 		}
@@ -61,7 +61,7 @@ func (p *Program) completions(v *knowledge.View, word string) []string {
 				found[name+"("] = true
 			}
 		}
-		for prefix := range p.prefixes {
+		for prefix := range p.prefixes.All() {
 			if strings.HasPrefix(prefix, word) {
 				found[prefix+":"] = true
 			}

@@ -28,6 +28,10 @@ func factPredicates() map[indicator]builtin {
 		{"owl_direct_subclass_of", 2}: pairs(rdf.NSRDFS+"subClassOf", (*knowledge.Graph).DirectSubclassOf),
 		{"owl_restriction_on", 2}:     restrictionOn,
 		{"rdf_subject", 1}:            rdfSubject,
+		{"rdf_assert", 3}:             expanding(rdfAssert),
+		{"rdf_assert", 4}:             expanding(rdfAssert),
+		{"rdf_retractall", 3}:         expanding(rdfRetractAll),
+		{"rdf_retractall", 4}:         expanding(rdfRetractAll),
 		{"rdf_current_predicate", 1}:  currentPredicate,
 		{"rdf_match_label", 3}:        matchLabel,
 		{"rdf_equal", 2}:              expanding(func(m *machine, args []Term) (bool, error) { return m.unify(args[0], args[1]) }),
@@ -52,7 +56,7 @@ func factPredicates() map[indicator]builtin {
 			if !ok {
 				return false, wanted("atom", deref(args[0]))
 			}
-			name, _ := m.program.shortened(string(iri))
+			name, _ := m.program.prefixes.Shorten(string(iri))
 			if name == "" {
 				return false, nil
 			}

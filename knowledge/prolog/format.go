@@ -1,6 +1,7 @@
 package prolog
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -9,24 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// formatTo is format/3, into a text: atom(A), string(S) or codes(C).
+// formatTo is format/3, into a text: atom(A), string(S), codes(C) or chars(C); or into the notes of the answer.
 func formatTo(m *machine, args []Term) (bool, error) {
-	sink, ok := deref(args[0]).(*Compound)
-	if !ok || len(sink.args) != 1 || sink.name != "atom" && sink.name != "string" && sink.name != "codes" {
-		return false, thrown(newTerm("permission_error", Atom("output"), Atom("stream"), deref(args[0])), "questions print nothing; format(atom(A), …) makes a text")
+	sink, isText := deref(args[0]).(*Compound)
+	if !isText {
+		if err := streamArg(args[0]); err != nil {
+			return false, err
+		}
+		return printFormat(m, args[1:])
 	}
-	text, err := m.textArg(args[1])
-	if err != nil {
-		return false, err
+	if len(sink.args) != 1 || sink.name != "atom" && sink.name != "string" && sink.name != "codes" && sink.name != "chars" {
+		return false, domainError("output_sink", sink)
 	}
-	values, partial, isList, err := m.listTerms(args[2])
-	if err != nil {
-		return false, err
-	}
-	if !isList || partial {
-		values = []Term{args[2]}
-	}
-	s, err := m.formatted(text, values)
+	s, err := formatArgs(m.heap, args[1], args[2])
 	if err != nil {
 		return false, err
 	}
@@ -39,11 +35,30 @@ func formatTo(m *machine, args []Term) (bool, error) {
 	if err := m.charge(120 * len(s)); err != nil {
 		return false, err
 	}
+	if sink.name == "chars" {
+		return m.unify(sink.args[0], chars(s))
+	}
 	return m.unify(sink.args[0], codes(s))
 }
 
+// formatArgs carries out a format with a list of values, or with one.
+func formatArgs(h *heap, format, args Term) (string, error) {
+	text, err := h.textArg(format)
+	if err != nil {
+		return "", err
+	}
+	values, partial, isList, err := h.listTerms(args)
+	if err != nil {
+		return "", err
+	}
+	if !isList || partial {
+		values = []Term{args}
+	}
+	return h.formatted(text, values)
+}
+
 func formatError(format string, args ...any) error {
-	return thrown(newTerm("format", Atom(format)), format, args...)
+	return thrown(newTerm("format", Atom(fmt.Sprintf(format, args...))), format, args...)
 }
 
 // formatting is a text that is being made, with the columns of its last line.
@@ -92,7 +107,8 @@ func (f *formatting) stop(at int) error {
 	return nil
 }
 
-const maxColumn = 10_000
+// maxColumn bounds the numbers of directives; what they make is counted before it is made.
+const maxColumn = 1 << 28
 
 // next takes the value of a directive.
 func (f *formatting) next(directive rune) (Term, error) {
@@ -164,6 +180,11 @@ func (h *heap) formatted(text string, values []Term) (string, error) {
 
 // directive carries out one; n is its number, -1 for none.
 func (f *formatting) directive(directive rune, n int) error {
+	if directive != 't' && directive != '|' && directive != '+' { // of these it is no length, or counted
+		if err := f.charge(max(n, 0)); err != nil {
+			return err
+		}
+	}
 	switch directive {
 	case '~':
 		return f.put("~")
@@ -193,7 +214,13 @@ func (f *formatting) directive(directive rune, n int) error {
 		if c < 0 || c > unicode.MaxRune {
 			return typeError("character_code", c)
 		}
-		return f.put(strings.Repeat(string(rune(c)), max(n, 1)))
+		if n < 0 {
+			n = 1
+		}
+		if err := f.charge(5 * utf8.UTFMax * n); err != nil {
+			return err
+		}
+		return f.put(strings.Repeat(string(rune(c)), n))
 	case 'd', 'D':
 		value, err := f.next(directive)
 		if err != nil {

@@ -11,8 +11,39 @@ aggregate_all(Spec, Discriminator, G, R) :-
     findall(Discriminator-Spec, G, L0), sort(0, @<, L0, L1), '$aggregate_list'(Spec, L1, R).
 '$aggregate_list'(Spec, L, R) :- aggregate_all(Spec, member(_-Spec, L), R).
 
+% What is printed are notes of the answer.
+
+with_output_to(Sink, G) :-
+    '$capture'(N), catch(( call(G) -> true ; '$captured'(N, _), fail ), E, ( '$captured'(N, _), throw(E) )),
+    '$captured'(N, Text), format(Sink, '~w', [Text]).
+tab(N) :- M is max(N, 0), format('~*c', [M, 32]).
+tab(S, N) :- M is max(N, 0), format(S, '~*c', [M, 32]).
+put_char(C) :- must_be(atom, C), write(C).
+put_char(S, C) :- must_be(atom, C), write(S, C).
+write_term(T, Options) :- ( memberchk(quoted(true), Options) -> writeq(T) ; write(T) ).
+write_term(S, T, Options) :- ( memberchk(quoted(true), Options) -> writeq(S, T) ; write(S, T) ).
+portray_clause(T) :- \+ \+ ( numbervars(T, 0, _), format('~q.~n', [T]) ).
+print_message(_, Message) :- ( nonvar(Message), Message = format(F, Args) -> format(F, Args), nl ; true ).
+print_message_lines(_, _, _).
+current_output(user_output).
+ttyflush.
+
+random(L, U, R) :- ( integer(L), integer(U) -> U1 is U - 1, random_between(L, U1, R) ; random(F), R is L + (U - L) * F ).
+random_member(X, L) :- must_be(list, L), length(L, N), N > 0, random_between(1, N, I), nth1(I, L, X).
+random_select(X, L, R) :- random_member(Y, L), once(( select(Z, L, R), Z == Y )), X = Y.
+random_permutation(L, P) :- must_be(list, L), findall(K-X, ( member(X, L), random(K) ), Ps), keysort(Ps, S), pairs_values(S, P).
+gensym(Base, A) :- atom_concat('$gensym_', Base, K), ( catch(nb_getval(K, N0), _, N0 = 0) ), N is N0 + 1, nb_setval(K, N), atom_concat(Base, N, A).
+reset_gensym(Base) :- atom_concat('$gensym_', Base, K), nb_setval(K, 0).
+
+phrase(G, L) :- phrase(G, L, []).
+phrase(G, L, R) :- must_be(callable, G), must_be(list_or_partial_list, L), must_be(list_or_partial_list, R), '$dcg'(G, S0, S, Goal), S0 = L, S = R, call(Goal).
+
+rdf_transaction(G) :- once(G).
+rdf_transaction(G, _) :- once(G).
+
 % Lists.
 
+'$append'(L, S, S0) :- must_be(list_or_partial_list, L), append(L, S, S0).
 append([], L, L).
 append([H|T], L, [H|R]) :- append(T, L, R).
 append(Ls, L) :- must_be(list, Ls), '$flat'(Ls, L).
@@ -240,6 +271,10 @@ map_assoc(P, A) :- assoc_to_values(A, Vs), maplist(P, Vs).
 % Facts: what the reference has beside the predicates over indexes.
 
 rdf(S, P, O, _) :- rdf(S, P, O).
+rdf_update(S, P, O, Action) :-
+    must_be(callable, Action),
+    ( Action = subject(N) -> New = [N,P,O] ; Action = predicate(N) -> New = [S,N,O] ; Action = object(N) -> New = [S,P,N] ; must_be(oneof([subject(_), predicate(_), object(_)]), Action) ),
+    rdf(S, P, O), !, rdf_retractall(S, P, O), New = [S1,P1,O1], rdf_assert(S1, P1, O1).
 rdf_has(S, P, O, R) :- rdfs_subproperty_of(R, P), rdf(S, R, O).
 rdfs_class_property(Class, Property) :-
     rdfs_individual_of(Property, rdf:'Property'), rdf_has(Property, rdfs:domain, Domain), rdfs_subclass_of(Class, Domain).
@@ -285,7 +320,7 @@ lang_matches(Lang, Pattern) :-
     rdf(r, r, o, t), rdf_has(r, r, o, r), rdf_reachable(r, r, o, t, t), rdf_phas(r, r, o),
     rdfs_class_property(r, r), rdfs_label(r, t), rdfs_label(r, t, t), rdfs_ns_label(r, t), rdfs_ns_label(r, t, t), rdfs_member(r, r),
     rdfs_list_to_prolog_list(r, t), class_properties_some(r, r, t), class_properties_all(r, r, t), class_properties_value(r, r, t),
-    class_properties_nosup(r, r, t), class_properties_transitive_nosup(r, r, r), rdf_atom_no_ns(r, t), rotmat_to_list(r, t), time_term(r, t).
+    class_properties_nosup(r, r, t), class_properties_transitive_nosup(r, r, r), rdf_atom_no_ns(r, t), rdf_update(r, r, o, t), rotmat_to_list(r, t), time_term(r, t).
 
 owl_restriction(Node, restriction(P, Facet)) :- rdf_has(Node, owl:onProperty, P), '$facet'(Node, Facet).
 '$facet'(Node, Facet) :-
@@ -505,3 +540,43 @@ key_to_index([K|Ks], L, [I|Is]) :- nth0(I, L, K), key_to_index(Ks, L, Is).
 rotmat_to_list(Pose, L) :- findall(V, ( member(R, [0,1,2,3]), member(C, [0,1,2,3]), '$cell'(Pose, R, C, V) ), L), length(L, 16).
 '$cell'(Pose, R, C, V) :-
     rdf_equal(knowrob:m, M), atomic_list_concat([M, R, C], P), rdf_triple(P, Pose, literal(L)), '$label'(L, _, A), atom_number(A, V), !.
+
+% What KnowRob's knowrob_objects and comp_spatial have beside.
+
+:- rdf_meta object_dimensions(r, t, t, t), object_color(r, t), object_assert_dimensions(r, t, t, t), object_assert_color(r, t), comp_center(r, t),
+    aboveOf(r, r), belowOf(r, r), comp_xCoord(r, t), comp_yCoord(r, t), comp_zCoord(r, t), comp_m00(r, t), comp_m01(r, t), comp_m02(r, t), comp_m03(r, t), comp_m10(r, t), comp_m11(r, t), comp_m12(r, t), comp_m13(r, t), comp_m20(r, t), comp_m21(r, t), comp_m22(r, t), comp_m23(r, t), comp_m30(r, t), comp_m31(r, t), comp_m32(r, t), comp_m33(r, t).
+
+aboveOf(Top, Bottom) :- comp_above_of(Top, Bottom).
+belowOf(Bottom, Top) :- comp_below_of(Bottom, Top).
+get_timepoint(T) :- '$seconds'(now, T).
+object_dimensions(Thing, Depth, Width, Height) :-
+    rdf_has(Thing, knowrob:depthOfObject, literal(D)), '$number_of'(D, Depth),
+    rdf_has(Thing, knowrob:widthOfObject, literal(W)), '$number_of'(W, Width),
+    rdf_has(Thing, knowrob:heightOfObject, literal(H)), '$number_of'(H, Height).
+'$number_of'(L, N) :- '$label'(L, _, A), atom_number(A, N).
+object_color(Thing, Colour) :- rdf_has(Thing, knowrob:mainColorOfObject, literal(L)), '$label'(L, _, Colour).
+object_assert_dimensions(Thing, Depth, Width, Height) :-
+    '$assert_number'(Thing, knowrob:depthOfObject, Depth), '$assert_number'(Thing, knowrob:widthOfObject, Width), '$assert_number'(Thing, knowrob:heightOfObject, Height).
+'$assert_number'(S, P, N) :- must_be(number, N), atom_number(A, N), rdf_assert(S, P, literal(type(xsd:float, A))).
+object_assert_color(Thing, Colour) :- must_be(atomic, Colour), atom_string(A, Colour), rdf_assert(Thing, knowrob:mainColorOfObject, literal(type(xsd:string, A))).
+matrix_translation(Matrix, [X,Y,Z]) :- nth0(3, Matrix, X), nth0(7, Matrix, Y), nth0(11, Matrix, Z).
+comp_center(Thing, Center) :- rdf_triple(knowrob:orientation, Thing, M), rdf_split_url(Base, Local, M), atom_concat(translation_, Local, C), rdf_split_url(Base, C, Center).
+comp_m00(Pose, N) :- '$cell'(Pose, 0, 0, N).
+comp_m01(Pose, N) :- '$cell'(Pose, 0, 1, N).
+comp_m02(Pose, N) :- '$cell'(Pose, 0, 2, N).
+comp_m03(Pose, N) :- '$cell'(Pose, 0, 3, N).
+comp_m10(Pose, N) :- '$cell'(Pose, 1, 0, N).
+comp_m11(Pose, N) :- '$cell'(Pose, 1, 1, N).
+comp_m12(Pose, N) :- '$cell'(Pose, 1, 2, N).
+comp_m13(Pose, N) :- '$cell'(Pose, 1, 3, N).
+comp_m20(Pose, N) :- '$cell'(Pose, 2, 0, N).
+comp_m21(Pose, N) :- '$cell'(Pose, 2, 1, N).
+comp_m22(Pose, N) :- '$cell'(Pose, 2, 2, N).
+comp_m23(Pose, N) :- '$cell'(Pose, 2, 3, N).
+comp_m30(Pose, N) :- '$cell'(Pose, 3, 0, N).
+comp_m31(Pose, N) :- '$cell'(Pose, 3, 1, N).
+comp_m32(Pose, N) :- '$cell'(Pose, 3, 2, N).
+comp_m33(Pose, N) :- '$cell'(Pose, 3, 3, N).
+comp_xCoord(Pose, N) :- comp_m03(Pose, N).
+comp_yCoord(Pose, N) :- comp_m13(Pose, N).
+comp_zCoord(Pose, N) :- comp_m23(Pose, N).

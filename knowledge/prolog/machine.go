@@ -79,10 +79,12 @@ type catching struct{ catcher, recovery Term }
 
 // machine answers one question.
 type machine struct {
-	program *Program
-	asked   *knowledge.View // what the question is asked of
-	present engram.Time     // the time of the question
-	views   map[engram.Time]*knowledge.View
+	program   *Program
+	asked     *knowledge.View // what the question is asked of
+	present   engram.Time     // the time of the question
+	scratched bool            // asked is the question's own
+	graphOwn  bool            // so is its graph
+	views     map[engram.Time]*knowledge.View
 	*heap
 	own     map[indicator]*pred // predicates that exist in this question only
 	globals map[Atom]Term       // of nb_setval/2
@@ -91,11 +93,14 @@ type machine struct {
 
 	frame   // what is being done
 	goalPos int32
+	whole   Term      // the question, as it was read
 	sources []*source // of the program, and the question's
 
 	choices  []choice
 	cleanups []frame // of calls that are over, whose cleanup is still to be carried out
 	answered []*Var  // the variables of the question, those without a name, too
+
+	output
 
 	why  bool  // facts are to be remembered
 	used *used // the last one
@@ -200,7 +205,7 @@ func (m *machine) step() (ok, done bool, err error) {
 	case doCall:
 		m.goalPos = g.pos
 		args := g.args
-		if !g.direct {
+		if !g.direct || m.mutable {
 			if err := m.charge(16*len(g.args) + g.size); err != nil {
 				return false, false, err
 			}
@@ -392,6 +397,9 @@ again: // with the last arguments, so that lists may be long
 	case *Compound:
 		t = deref(t)
 		if x.ground {
+			if h.mutable {
+				return h.unify(duplicate(h, x), t)
+			}
 			return h.unify(x, t)
 		}
 		switch is := t.(type) {
@@ -445,7 +453,10 @@ func (h *heap) resolve(t Term, env []Term) Term {
 		}
 		return env[x]
 	case *Compound:
-		if x.ground || !x.shared {
+		switch {
+		case h.mutable && x.ground:
+			return duplicate(h, x)
+		case x.ground || !x.shared:
 			return x
 		}
 		top := &Compound{name: x.name, args: make([]Term, len(x.args)), pos: x.pos}
@@ -455,7 +466,7 @@ func (h *heap) resolve(t Term, env []Term) Term {
 				c.args[i] = h.resolve(arg, env)
 			}
 			next, ok := x.args[last].(*Compound)
-			if !ok || next.ground || !next.shared {
+			if !ok || next.ground || !next.shared { // of the rest, too
 				c.args[last] = h.resolve(x.args[last], env)
 				return top
 			}

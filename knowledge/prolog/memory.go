@@ -19,6 +19,9 @@ type heap struct {
 	young   uint64 // variables from here on are younger than the last choice
 	trail   []*Var // older variables that have got values since
 
+	assignments []assignment // other changes that are undone with the trail
+	mutable     bool         // terms may be changed: those of the program are copied
+
 	steps, nextCheck int64
 	deadline         time.Time
 
@@ -44,6 +47,7 @@ func (h *heap) bind(v *Var, t Term) {
 }
 
 func (h *heap) undo(to int) {
+	unassign(h, to)
 	for _, v := range h.trail[to:] {
 		v.ref = nil
 	}
@@ -135,6 +139,12 @@ func (h *heap) measure() int64 {
 	s := sizing{mark: h.measurement, bytes: h.kept + int64(len(h.trail))*8}
 	for _, v := range h.trail {
 		s.term(v)
+	}
+	for _, a := range h.assignments {
+		s.bytes += 64
+		if a.old != nil {
+			s.term(a.old)
+		}
 	}
 	h.roots(&s)
 	return s.bytes

@@ -70,7 +70,7 @@ func (p *Program) expandTerm(t Term, strict bool, h *heap, depth int) (Term, err
 		name, ok1 := deref(c.args[0]).(Atom)
 		local, ok2 := deref(c.args[1]).(Atom)
 		if ok1 && ok2 {
-			if iri, known := p.prefixes[string(name)]; known {
+			if iri, known := p.prefixes.IRI(string(name)); known {
 				return Atom(iri + string(local)), nil
 			}
 		}
@@ -80,6 +80,9 @@ func (p *Program) expandTerm(t Term, strict bool, h *heap, depth int) (Term, err
 		case !ok1:
 			return nil, wanted("atom", deref(c.args[0]))
 		case !ok2:
+			if _, free := deref(c.args[1]).(*Var); free {
+				return nil, thrown(Atom("instantiation_error"), "behind %s: stands a variable without a value; a name that begins with a capital stands in quotes, as in %s:'Cup'", name, name)
+			}
 			return nil, wanted("atom", deref(c.args[1]))
 		}
 		return nil, p.unknownPrefix(name)
@@ -115,26 +118,7 @@ func (p *Program) expandTerm(t Term, strict bool, h *heap, depth int) (Term, err
 }
 
 func (p *Program) unknownPrefix(name Atom) error {
-	known := slices.Sorted(maps.Keys(p.prefixes))
-	hint := "known are " + strings.Join(known, ", ")
-	if near := nearest(string(name), slices.Clone(known)); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return thrown(newTerm("existence_error", Atom("namespace"), name), "there is no prefix %s; %s", name, hint)
-}
-
-// shortened returns the prefix and the local name of an IRI; "" if no prefix has it.
-func (p *Program) shortened(iri string) (name, local string) {
-	longest := 0
-	for n, begin := range p.prefixes {
-		if strings.HasPrefix(iri, begin) && (len(begin) > longest || len(begin) == longest && n < name) {
-			name, longest = n, len(begin)
-		}
-	}
-	if longest == 0 {
-		return "", iri
-	}
-	return name, iri[longest:]
+	return thrown(newTerm("existence_error", Atom("namespace"), name), "%s", p.prefixes.Unknown(string(name)))
 }
 
 func globalID(m *machine, args []Term) (bool, error) {
@@ -144,7 +128,7 @@ func globalID(m *machine, args []Term) (bool, error) {
 		if !ok {
 			return false, wanted("atom", deref(args[1]))
 		}
-		name, local := m.program.shortened(string(iri))
+		name, local := m.program.prefixes.Shorten(string(iri))
 		if name == "" {
 			return false, nil
 		}
@@ -154,9 +138,9 @@ func globalID(m *machine, args []Term) (bool, error) {
 			return false, typeError("name", id)
 		}
 		if iri, ok := deref(args[1]).(Atom); ok && (isFree(id.args[0]) || isFree(id.args[1])) {
-			name, local := m.program.shortened(string(iri))
+			name, local := m.program.prefixes.Shorten(string(iri))
 			if given, ok := deref(id.args[0]).(Atom); ok {
-				begin := m.program.prefixes[string(given)]
+				begin, _ := m.program.prefixes.IRI(string(given))
 				if begin == "" || !strings.HasPrefix(string(iri), begin) {
 					return false, nil
 				}
@@ -179,8 +163,9 @@ func globalID(m *machine, args []Term) (bool, error) {
 
 func currentPrefix(m *machine, args []Term) (bool, error) {
 	var known []Term
-	for _, name := range slices.Sorted(maps.Keys(m.program.prefixes)) {
-		known = append(known, newTerm("-", Atom(name), Atom(m.program.prefixes[name])))
+	all := m.program.prefixes.All()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		known = append(known, newTerm("-", Atom(name), Atom(all[name])))
 	}
 	return m.anyOf(newTerm("-", args[0], args[1]), known)
 }
@@ -188,9 +173,9 @@ func currentPrefix(m *machine, args []Term) (bool, error) {
 // Shorten returns an IRI as name:local if a prefix has it, quoted where Prolog needs it, and any
 // other text as it is.
 func (p *Program) Shorten(iri string) string {
-	name, local := p.shortened(iri)
+	name, local := p.prefixes.Shorten(iri)
 	if name == "" || local == "" {
 		return iri
 	}
-	return name + ":" + quoteAtom(local)
+	return quoteAtom(name) + ":" + quoteAtom(local)
 }

@@ -311,10 +311,8 @@ func TestHostilePrograms(t *testing.T) {
 		"halt":                                 "run no programs",
 		"set_prolog_flag(double_quotes, atom)": "do not change the system",
 		"op(700, xfx, foo)":                    "do not change the system",
-		"write(a)":                             "questions print nothing",
-		"format('~w', [a])":                    "questions print nothing",
-		"rdf_assert(a, b, c)":                  "questions change no facts",
-		"b_setval(a, b)":                       "no such variables",
+		"rdf_reset_db":                         "questions change no facts but their own",
+		"recorda(a, b)":                        "no such variables",
 		"catch(assertz((p :- p)), _, true), catch(p, _, true)":                       "takes more than",
 		"catch((length(L, N), N < 0), _, true)":                                      "takes more than",
 		"X = (a, X), setof(Y, X, L)":                                                 "nested too deeply",
@@ -518,14 +516,13 @@ same(X) :- rdf_equal(X, my:thing).
 		t.Errorf("got %v, want %s", err, want)
 	}
 	for text, want := range map[string]string{
-		"a :- b":                   "bad.pl: line 1, column 7: the clause does not end with a full stop",
-		"a.\nb :- (c.":             "bad.pl: line 2, column 8",
-		":- shell(id).":            "bad.pl: line 1, column 1: the directive shell(id) is not supported",
-		":- initialization(main).": "is not supported",
-		"append(a, b).":            "append/2 belongs to the language",
-		"a.\n1 :- b.":              "line 2",
-		"?- a.":                    "asks no questions",
-		"a --> b.":                 "grammar rules",
+		"a :- b":             "bad.pl: line 1, column 7: the clause does not end with a full stop",
+		"a.\nb :- (c.":       "bad.pl: line 2, column 8",
+		":- if(id).":         "bad.pl: line 1, column 1: the directive if(id) is not supported",
+		"atom_length(a, b).": "atom_length/2 belongs to the language",
+		"a.\n1 :- b.":        "line 2",
+		"?- a.":              "asks no questions",
+		"1 --> b.":           "a goal is wanted",
 	} {
 		if err := prolog.NewProgram().AddRules("bad.pl", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)

@@ -39,6 +39,12 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 			set(m)
 		}
 		defer m.cutTo(0)
+		defer m.flushRest()
+		if m.note != nil {
+			for _, remark := range p.remarks() {
+				m.note(remark)
+			}
+		}
 		told := map[string]bool{}
 		for {
 			ok, err := m.run()
@@ -47,6 +53,9 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 				return
 			}
 			if !ok {
+				if len(told) == 0 {
+					unheard(m)
+				}
 				return
 			}
 			row, err := m.row(vars)
@@ -66,7 +75,7 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 				yield(Row{}, m.failure(err))
 				return
 			} else if !more {
-				return
+				return // what had answers was known
 			}
 		}
 	}
@@ -74,6 +83,9 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 
 // prepare reads a question and makes the machine that answers it.
 func (p *Program) prepare(ctx context.Context, view *knowledge.View, question string, limits Limits) (*machine, []namedVar, error) {
+	if err := p.settle(); err != nil {
+		return nil, nil, err
+	}
 	base := p.sources[len(p.sources)-1].end()
 	src := &source{name: "", text: question, base: base}
 	m := &machine{
@@ -82,6 +94,7 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
 	m.roots = m.reachable
+	m.mutable = names(m, "setarg")
 	if m.present = view.At; m.present == 0 {
 		m.present = engram.Now()
 	}
@@ -91,11 +104,15 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	if len(question) > maxSource {
 		return nil, nil, engram.Errorf(engram.Exhausted, "", "a question of %d bytes; %d are the most", len(question), maxSource)
 	}
+	if names(m, "rdf_assert") || names(m, "object_assert_") || names(m, "rdf_update") || names(m, "rdf_retractall") {
+		scratch(m)
+	}
 	r := newReader(question, base, true, func() *Var {
 		v := m.newVar()
 		m.answered = append(m.answered, v)
 		return v
 	})
+	r.ops = p.operators
 	t, err := r.whole()
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
@@ -104,7 +121,8 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	if c, ok := isFunctor(t, "?-", 1); ok {
 		t = c.args[0]
 	}
-	m.frame = frame{next: &frame{code: codeDone}, view: view}
+	m.whole = t
+	m.frame = frame{next: &frame{code: codeDone}, view: m.asked}
 	comp := compiler{find: m.find, expand: p.expandKnown}
 	code, err := comp.body(t, nil)
 	if err != nil {
@@ -112,6 +130,42 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	}
 	m.code, m.top = code, true
 	return m, r.vars, nil
+}
+
+// unheard notes of which names in the question nothing is known: a question without answers may have one that is misspelt.
+func unheard(m *machine) {
+	if m.note == nil {
+		return
+	}
+	const most = 10
+	looked, noted := map[[2]Atom]bool{}, 0 // each name is looked up once: that goes through all that are known
+	for todo := []Term{m.whole}; len(todo) > 0 && noted < most; {
+		c, ok := todo[len(todo)-1].(*Compound)
+		todo = todo[:len(todo)-1]
+		if !ok {
+			continue
+		}
+		prefix, ok1 := c.args[0].(Atom)
+		local, ok2 := c.args[len(c.args)-1].(Atom)
+		if c.name == ":" && len(c.args) == 2 && ok1 && ok2 {
+			if name := [2]Atom{prefix, local}; !looked[name] {
+				looked[name] = true
+				if note := m.asked.Unheard(m.program.prefixes, string(prefix), string(local)); note != "" {
+					noted++
+					m.note(note)
+				}
+			}
+			continue
+		}
+		for i := len(c.args) - 1; i >= 0; i-- {
+			todo = append(todo, c.args[i])
+		}
+	}
+}
+
+// names reports whether the question or a rule has a name that begins so in its text.
+func names(m *machine, name string) bool {
+	return slices.ContainsFunc(m.sources[1:], func(s *source) bool { return strings.Contains(s.text, name) })
 }
 
 // failure is an error as it is told: what is wrong, and where.

@@ -25,7 +25,7 @@ func (o op) sides() (left, right int) {
 
 type ops struct{ prefix, infix op }
 
-// operators are those of SWI-Prolog; a program does not change them.
+// operators are those of SWI-Prolog; a program may have others beside them.
 var operators = func() map[string]ops {
 	table := map[string]ops{}
 	for _, row := range []struct {
@@ -64,6 +64,8 @@ type reader struct {
 	shared bool  // the terms belong to a program
 	depth  int
 	newVar func() *Var
+	ops    map[string]ops
+	quotes Atom // what "text" is: codes, chars or atom; else a string
 	// vars are the named variables of the clause, in the order in which they appear.
 	vars  []namedVar
 	named map[string]*Var // the same, once there are many
@@ -75,7 +77,7 @@ type namedVar struct {
 }
 
 func newReader(text string, base int32, shared bool, newVar func() *Var) *reader {
-	return &reader{lexer: lexer{text: text}, base: base, shared: shared, newVar: newVar}
+	return &reader{lexer: lexer{text: text}, base: base, shared: shared, newVar: newVar, ops: operators}
 }
 
 func (r *reader) advance() (err error) {
@@ -168,7 +170,7 @@ func (r *reader) infixName() string {
 }
 
 func (r *reader) compound(at int, name Atom, args ...Term) Term {
-	c := &Compound{name: name, args: args, pos: r.base + int32(at), shared: r.shared, ground: true}
+	c := &Compound{name: name, args: args, pos: r.base + int32(at), shared: r.shared, ground: r.shared} // others may be changed
 	for _, arg := range args {
 		switch arg := arg.(type) {
 		case *Var:
@@ -178,6 +180,26 @@ func (r *reader) compound(at int, name Atom, args ...Term) Term {
 		}
 	}
 	return c
+}
+
+// quotedText returns what "text" stands for.
+func (r *reader) quotedText(text string) Term {
+	switch r.quotes {
+	case "atom":
+		return Atom(text)
+	case "codes", "chars":
+		list := Term(atomNil)
+		runes := []rune(text)
+		for i := len(runes) - 1; i >= 0; i-- {
+			var element Term = Int(runes[i])
+			if r.quotes == "chars" {
+				element = Atom(string(runes[i]))
+			}
+			list = r.compound(r.tok.at, atomDot, element, list)
+		}
+		return list
+	}
+	return String(text)
 }
 
 // parse reads a term of at most that priority.
@@ -192,7 +214,7 @@ func (r *reader) parse(most int) (Term, error) {
 	}
 	for {
 		name := r.infixName()
-		o := operators[name].infix
+		o := r.ops[name].infix
 		if o.prec == 0 || o.prec > most {
 			return left, nil
 		}
@@ -219,7 +241,7 @@ func (r *reader) primary(most int) (Term, int, error) {
 	case tokNumber:
 		return tok.num, 0, r.advance()
 	case tokString:
-		return String(tok.text), 0, r.advance()
+		return r.quotedText(tok.text), 0, r.advance()
 	case tokCodes:
 		var codes []Term
 		for _, c := range tok.text {
@@ -296,10 +318,10 @@ func (r *reader) name(tok token, most int) (Term, int, error) {
 			return -n, 0, nil
 		}
 	}
-	o := operators[tok.text].prefix
+	o := r.ops[tok.text].prefix
 	if o.prec == 0 {
-		if operators[tok.text].infix.prec > 0 {
-			return a, min(most, operators[tok.text].infix.prec), nil
+		if r.ops[tok.text].infix.prec > 0 {
+			return a, min(most, r.ops[tok.text].infix.prec), nil
 		}
 		return a, 0, nil
 	}
@@ -325,7 +347,7 @@ func (r *reader) beginsTerm() bool {
 	case tokPunct:
 		return r.tok.text == "(" || r.tok.text == "[" || r.tok.text == "{"
 	case tokAtom:
-		o := operators[r.tok.text]
+		o := r.ops[r.tok.text]
 		return o.infix.prec == 0 || o.prefix.prec > 0 || r.tok.called
 	}
 	return true

@@ -22,6 +22,9 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := prolog.NewProgram()
+	for prefix, iri := range reference.Prefixes(t) {
+		p.AddPrefix(prefix, iri)
+	}
 	graphs := map[string]*knowledge.Graph{}
 	asked := 0
 	for line := range strings.Lines(string(b)) {

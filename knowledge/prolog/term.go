@@ -50,6 +50,7 @@ type Compound struct {
 const (
 	atomNil   = Atom("[]")
 	atomTrue  = Atom("true")
+	atomFail  = Atom("fail")
 	atomFalse = Atom("false")
 	atomCurly = Atom("{}")
 	atomMinus = Atom("-")

@@ -175,11 +175,7 @@ func textPredicates() map[string]map[int]builtin {
 		"read_term_from_atom": {3: func(m *machine, args []Term) (bool, error) {
 			return termToAtom(asAtom)(m, []Term{args[1], args[0]})
 		}},
-		"sformat": {3: formatTo},
-		"format":  {3: formatTo},
-		"with_output_to": {2: func(*machine, []Term) (bool, error) {
-			return false, thrown(newTerm("permission_error", Atom("output"), Atom("stream"), Atom("user_output")), "questions print nothing; format(atom(A), …) makes a text")
-		}},
+		"sformat":    {3: formatTo},
 		"atom_codes": converts(codes, asAtom),
 		"atom_chars": converts(chars, asAtom),
 		"char_code": {2: func(m *machine, args []Term) (bool, error) {
@@ -338,6 +334,7 @@ func (m *machine) readText(from Term) (Term, []namedVar, error) {
 		return nil, nil, err
 	}
 	r := newReader(s, 0, false, m.newVar)
+	r.ops = m.program.operators
 	t, err := r.whole()
 	if syntax, ok := err.(*syntaxError); ok {
 		return nil, nil, thrown(newTerm("syntax_error", Atom(syntax.msg)), "the text %s is no term: %s: %s", show(Atom(s)), place(s, syntax.at, false), syntax.msg)

@@ -365,7 +365,7 @@ func isPropertyGoal(m *machine, args []Term) (bool, error) {
 	if c.name == ":" && len(c.args) == 2 {
 		prefix, ok1 := deref(c.args[0]).(Atom)
 		inner, ok2 := deref(c.args[1]).(*Compound)
-		iri, known := m.program.prefixes[string(prefix)]
+		iri, known := m.program.prefixes.IRI(string(prefix))
 		if !ok1 || !ok2 || !known || len(inner.args) != 2 {
 			return false, nil
 		}

@@ -144,6 +144,9 @@ func (m *machine) ofType(kind, t Term) (is, known bool, err error) {
 		case "list", "proper_list":
 			_, partial, ok, err := m.listTerms(t)
 			return ok, !partial, err
+		case "list_or_partial_list":
+			_, partial, ok, err := m.listTerms(t)
+			return ok || partial, true, err
 		case "ground":
 			var err error
 			is = true
@@ -194,6 +197,9 @@ func mustBe(m *machine, args []Term) (bool, error) {
 			return false, typeError("nonneg", i)
 		}
 		return false, typeError("not_less_than_one", i)
+	}
+	if kind == Term(Atom("list_or_partial_list")) {
+		return false, typeError("list", t)
 	}
 	if name, ok := kind.(Atom); ok {
 		return false, typeError(name, t)

@@ -21,7 +21,6 @@ const html = "an HTML page, not RDF/XML: perhaps what a server has sent in the f
 var packed = []struct{ magic, what string }{
 	{"\x1f\x8b", "compressed with gzip; unpack it"}, {"PK\x03\x04", "a ZIP archive; unpack it"}, {"BZh", "compressed with bzip2; unpack it"},
 	{"\xfd7zXZ\x00", "compressed with xz; unpack it"}, {"\x28\xb5\x2f\xfd", "compressed with Zstandard; unpack it"}, {"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it"},
-	{"\xff\xfe", "text in UTF-16; write it in UTF-8"}, {"\xfe\xff", "text in UTF-16; write it in UTF-8"},
 	{"%PDF-", "a PDF document; have the ontology itself"}, {"version https://git-lfs.github.com/", "a pointer of Git LFS; fetch the file itself ('git lfs pull')"},
 }
 
@@ -49,6 +48,21 @@ var (
 	// statement is a line of N-Triples, or of N-Quads with a graph as the last group.
 	statement = regexp.MustCompile(`^(?:<[^>\s]*>|_:\S+)\s*<[^>\s]*>\s*(?:<[^>\s]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@[\w-]+|\^\^<[^>\s]*>)?)\s*(<[^>\s]*>|_:\S+)?\s*\.\s*(?:#.*)?$`)
 )
+
+// Encoding says in which encoding of more than a byte per character a text is, "" if it is in none: it begins with a mark, or with
+// an ASCII character beside zeros.
+func Encoding(data []byte) string {
+	begin := [4]byte{1, 1, 1, 1}
+	copy(begin[:], data)
+	a, b, c, d := begin[0] == 0, begin[1] == 0, begin[2] == 0, begin[3] == 0
+	switch {
+	case !a && b && c && d, a && b && c && !d, bytes.HasPrefix(data, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(data, []byte("\x00\x00\xfe\xff")):
+		return "UTF-32"
+	case !a && b && !c, a && !b && c, bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return "UTF-16"
+	}
+	return ""
+}
 
 // detect tells the format of a document by its content, and between Turtle, N-Triples and N-Quads by the extension of its
 // name. The error of a syntax that is not read names it and says what to do.

@@ -118,7 +118,11 @@ func Read(r io.Reader, format Format, o ReadOptions, add func(Quad) error) (Docu
 	if int64(len(data)) > o.MaxBytes {
 		return Document{}, engram.Errorf(engram.Exhausted, o.Name, "the document is longer than %d bytes", o.MaxBytes)
 	}
+	if encoding := Encoding(data); encoding != "" {
+		return Document{}, engram.Errorf(engram.Invalid, o.Name, "this is text in %s; write it in UTF-8", encoding)
+	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	loose := format == RDFXML || strings.EqualFold(path.Ext(o.Name), ".rdf")
 	if format == Detect {
 		if format, err = detect(o.Name, data); err != nil {
 			return Document{}, err
@@ -128,7 +132,7 @@ func Read(r io.Reader, format Format, o ReadOptions, add func(Quad) error) (Docu
 	doc := Document{Base: o.Base, Prefixes: map[string]string{}}
 	switch format {
 	case RDFXML:
-		err = readXML(data, out, &doc)
+		err = readXML(data, out, &doc, loose)
 	case Turtle, NTriples, NQuads:
 		err = readTurtle(data, format, out, &doc)
 	default:

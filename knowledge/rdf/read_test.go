@@ -88,7 +88,7 @@ func TestTurtle(t *testing.T) {
 			`<http://x/doc#a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://e/C> . <http://x/doc#a> <http://e/p> <http://x/doc#b> . <http://x/doc#a> <http://e/p> <http://x/c> .`},
 		{"bases", "@base <http://b/c/> . <d> <e> <../f> . BASE <http://g#> <> <p> <#h> .",
 			`<http://b/c/d> <http://b/c/e> <http://b/f> . <http://g> <http://g/p> <http://g#h> .`},
-		{"literals", "<a:s> <a:p> 1, -2.50, +1e3, .5, 1.E2, true, false, \"x\"@de-AT, 'y', \"1\"^^<a:t>, '''a'b\nc''', \"\"\"q\"\"\"\"\", \"\\u00fc\\n\\\"\" .",
+		{"literals", "<a:s> <a:p> 1, -2.50, +1e3, .5, 1.E2, true, false, \"x\"@de-AT, 'y', \"1\"^^<a:t>, '''a'b\nc''', \"\"\"q\"\\\"\"\"\", \"\\u00fc\\n\\\"\" .",
 			`<a:s> <a:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> . <a:s> <a:p> "-2.50"^^<http://www.w3.org/2001/XMLSchema#decimal> . <a:s> <a:p> "+1e3"^^<http://www.w3.org/2001/XMLSchema#double> . <a:s> <a:p> ".5"^^<http://www.w3.org/2001/XMLSchema#decimal> . <a:s> <a:p> "1.E2"^^<http://www.w3.org/2001/XMLSchema#double> . <a:s> <a:p> "true"^^<http://www.w3.org/2001/XMLSchema#boolean> . <a:s> <a:p> "false"^^<http://www.w3.org/2001/XMLSchema#boolean> . <a:s> <a:p> "x"@de-AT . <a:s> <a:p> "y" . <a:s> <a:p> "1"^^<a:t> . <a:s> <a:p> "a'b\nc" . <a:s> <a:p> "q\"\"" . <a:s> <a:p> "ü\n\"" .`},
 		{"a number before the end", "<a:s> <a:p> 1.", `<a:s> <a:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .`},
 		{"blank nodes", "[] <a:p> [ <a:q> _:x.y ; <a:r> [] ] . [ <a:p> _:x.y ] . _:x.y <a:p> 'z'.",
@@ -99,6 +99,41 @@ func TestTurtle(t *testing.T) {
 			`<http://e/c.d-e> <http://e/%41(x)> <http://e/1:2> . <http://e/x> <http://e/y> <http://e/z> .`},
 	} {
 		same(t, c.name, Turtle, c.text, c.want)
+	}
+}
+
+// What Turtle has no form for comes back from what is written here, and is refused where others write it.
+func TestIRIsWithOtherCharacters(t *testing.T) {
+	ts := []Triple{{NewIRI("http://e/a"), NewIRI("http://e/p"), NewIRI("http://e/b")}, {NewIRI("http://e/a"), NewIRI("http://e/p"), NewIRI("http://e/ ")},
+		{NewIRI("http://e/a"), NewIRI("http://e/p"), NewTyped("x", "http://e/<t>")}, {NewIRI("http://e/{}"), NewIRI("http://e/p"), NewIRI("http://e/ ")}}
+	doc := Document{Prefixes: map[string]string{"e": "http://e/", "_": "http://e/_", "a.": "http://e/p"}}
+	for _, format := range []Format{Turtle, NTriples, NQuads, RDFXML} {
+		var b bytes.Buffer
+		if err := Write(&b, format, doc, quads(ts)); err != nil {
+			t.Fatal(err)
+		}
+		back, _, err := readText(format, b.String(), ReadOptions{})
+		if err != nil || !isomorphic(ts, back) {
+			t.Errorf("%v\n%s\nis %v, %v", format, &b, back, err)
+		}
+		if _, _, err := readText(format, strings.ReplaceAll(b.String(), escapesNote, "#"), ReadOptions{}); (err != nil) != (format == Turtle) {
+			t.Errorf("%v without the comment: %v", format, err)
+		}
+	}
+}
+
+// XML whose root says nothing of RDF is RDF/XML where its name or who reads it says so.
+func TestXMLThatIsRDF(t *testing.T) {
+	const book = `<Book xmlns="http://e/"><title>Dogs</title></Book>`
+	for _, c := range []struct {
+		format Format
+		name   string
+		read   bool
+	}{{RDFXML, "a", true}, {Detect, "a.rdf", true}, {Detect, "a.RDF", true}, {Detect, "a.owl", false}, {Detect, "a.xml", false}} {
+		got, _, err := readText(c.format, book, ReadOptions{Name: c.name})
+		if (err == nil) != c.read || c.read && len(got) != 2 {
+			t.Errorf("%s as %v: %v, %v", c.name, c.format, got, err)
+		}
 	}
 }
 
@@ -163,6 +198,29 @@ func TestFaultsAreTold(t *testing.T) {
 		{"a line break", Turtle, "<a:s> <a:p> \"a\nb\" .", engram.Invalid, "line break"},
 		{"an escape", Turtle, `<a:s> <a:p> "\q" .`, engram.Invalid, "escape"},
 		{"a surrogate", Turtle, `<a:s> <a:p> "\uD800" .`, engram.Invalid, "no character"},
+		{"an attribute twice", RDFXML, `<e:C ` + rdfNS + ` e:p="1" e:p="2"/>`, engram.Invalid, "<e:C> has the attribute p twice"},
+		{"an attribute twice by two prefixes", RDFXML, `<e:C ` + rdfNS + ` xmlns:f="http://e/" e:p="1" f:p="2"/>`, engram.Invalid, "twice"},
+		{"two names", RDFXML, `<e:C ` + rdfNS + ` rdf:about="a" rdf:nodeID="b"/>`, engram.Invalid, "both rdf:about and rdf:nodeID"},
+		{"an ID and a name", RDFXML, `<e:C ` + rdfNS + ` rdf:about="a" rdf:ID="b"/>`, engram.Invalid, "rdf:ID and another name"},
+		{"an ID twice", RDFXML, `<rdf:RDF ` + rdfNS + ` xml:base="http://x"><e:C rdf:ID="a"/><e:C><e:p rdf:ID="a"/></e:C></rdf:RDF>`, engram.Invalid, `x:1: rdf:ID="a" stands twice`},
+		{"an ID that is no name", RDFXML, `<e:C ` + rdfNS + ` rdf:ID="a b"/>`, engram.Invalid, `rdf:ID="a b" is no name of XML`},
+		{"a value of a node", RDFXML, `<e:C ` + rdfNS + ` rdf:resource="a"/>`, engram.Invalid, "<e:C> has the attribute rdf:resource, which is not allowed there"},
+		{"a datatype of a node", RDFXML, `<e:C ` + rdfNS + ` rdf:datatype="a"/>`, engram.Invalid, "rdf:datatype"},
+		{"a name of a property", RDFXML, `<e:C ` + rdfNS + `><e:p rdf:about="a"/></e:C>`, engram.Invalid, "rdf:about"},
+		{"a node and a resource", RDFXML, `<e:C ` + rdfNS + `><e:p rdf:resource="a"><e:D/></e:p></e:C>`, engram.Invalid, "rdf:resource"},
+		{"a node and a property", RDFXML, `<e:C ` + rdfNS + `><e:p e:q="a"><e:D/></e:p></e:C>`, engram.Invalid, "both a node and the property q"},
+		{"a type of parsing and a property", RDFXML, `<e:C ` + rdfNS + `><e:p e:q="a" rdf:parseType="Resource"/></e:C>`, engram.Invalid, "both rdf:parseType and the property q"},
+		{"a document with a name", RDFXML, `<rdf:RDF ` + rdfNS + ` rdf:about="a"/>`, engram.Invalid, "rdf:about"},
+		{"a syntax term as a property", RDFXML, `<e:C ` + rdfNS + `><rdf:Description/></e:C>`, engram.Invalid, "<rdf:Description> is no property"},
+		{"a directive in capitals", Turtle, "@PREFIX x: <http://x/> .", engram.Invalid, "@prefix or @base, in small letters"},
+		{"an escape in an IRI", Turtle, `<a:s> <a:p> <a:\u0060> .`, engram.Invalid, `for a character that IRIs do not have: <a:\u0060>`},
+		{"a name with a sign", Turtle, "@prefix x: <http://x/> .\nx:a x:b x:c\u00d7 .", engram.Invalid, "no local name"},
+		{"a name that begins with a dot", Turtle, "@prefix x: <http://x/> .\nx:a x:b x:.c .", engram.Invalid, "no local name"},
+		{"a name that is not UTF-8", Turtle, "@prefix x: <http://x/> .\nx:a x:b x:c\xff .", engram.Invalid, "no local name"},
+		{"a prefix that begins with a digit", Turtle, "@prefix 1x: <http://x/> .", engram.Invalid, "no prefix"},
+		{"a prefix for blank nodes", Turtle, "@prefix _: <http://x/> .", engram.Invalid, "no prefix"},
+		{"a label that begins with a hyphen", Turtle, "_:-a <a:p> 1 .", engram.Invalid, "no label"},
+		{"a relative datatype", NQuads, `<a:s> <a:p> "1"^^<t> .`, engram.Invalid, "relative"},
 		{"a relative IRI", NTriples, "<a:s> <a:p> <o> .", engram.Invalid, "relative"},
 		{"a graph", NTriples, "<a:s> <a:p> <a:o> <a:g> .", engram.Invalid, "expected"},
 		{"a literal subject", NTriples, `"s" <a:p> <a:o> .`, engram.Invalid, "subject"},

@@ -10,15 +10,16 @@ import (
 // turtleReader reads Turtle, and N-Triples and N-Quads, which are lines of it.
 type turtleReader struct {
 	*output
-	data   []byte
-	at     int
-	format Format
-	doc    *Document
-	depth  int
+	data    []byte
+	at      int
+	format  Format
+	doc     *Document
+	depth   int
+	escapes bool // whether escapes in IRIs may stand for any character
 }
 
 func readTurtle(data []byte, format Format, out *output, doc *Document) error {
-	r := &turtleReader{output: out, data: data, format: format, doc: doc}
+	r := &turtleReader{output: out, data: data, format: format, doc: doc, escapes: format != Turtle}
 	for {
 		r.space()
 		if r.at == len(r.data) {
@@ -49,6 +50,7 @@ func (r *turtleReader) space() {
 			if end < 0 {
 				end = len(r.data) - r.at
 			}
+			r.escapes = r.escapes || string(r.data[r.at:r.at+end]) == escapesNote
 			r.at += end
 		default:
 			return
@@ -111,11 +113,7 @@ func (r *turtleReader) lineOf() error {
 		var err error
 		switch {
 		case c == '<':
-			to.Kind = IRI
-			to.Value, err = r.iriRef()
-			if err == nil && scheme(to.Value) == 0 {
-				err = r.faultf("the IRI <%s> is relative", to.Value)
-			}
+			*to, err = r.absolute()
 		case c == '_' && i != 1:
 			*to, err = r.blankLabel()
 		case c == '"' && i == 2:
@@ -133,6 +131,15 @@ func (r *turtleReader) lineOf() error {
 	return r.add(q)
 }
 
+// absolute reads an IRI of N-Triples or N-Quads.
+func (r *turtleReader) absolute() (Term, error) {
+	iri, err := r.iriRef()
+	if err == nil && scheme(iri) == 0 {
+		err = r.faultf("the IRI <%s> is relative", iri)
+	}
+	return NewIRI(iri), err
+}
+
 // statement reads one of Turtle: a directive or triples of a subject.
 func (r *turtleReader) statement() error {
 	at := r.data[r.at] == '@'
@@ -141,6 +148,8 @@ func (r *turtleReader) statement() error {
 	}
 	var err error
 	switch {
+	case at && !bytes.HasPrefix(r.data[r.at:], []byte("prefix")) && !bytes.HasPrefix(r.data[r.at:], []byte("base")):
+		return r.faultf("there is %s where a directive is expected: @prefix or @base, in small letters", r.here())
 	case r.keyword("prefix"):
 		err = r.prefix()
 	case r.keyword("base"):
@@ -150,7 +159,7 @@ func (r *turtleReader) statement() error {
 			r.doc.Base = resolve(r.doc.Base, iri)
 		}
 	case at:
-		return r.faultf("there is %s where a directive is expected", r.here())
+		return r.faultf("there is %s where @prefix or @base is expected", r.here())
 	default:
 		return r.triples()
 	}
@@ -167,7 +176,7 @@ func (r *turtleReader) prefix() error {
 		return r.faultf("a prefix has no colon")
 	}
 	name := string(r.data[r.at : r.at+end])
-	if strings.ContainsAny(name, " \t\r\n<>#") {
+	if name != "" && !isPrefixName(name) {
 		return r.faultf("%q is no prefix", name)
 	}
 	r.at += end + 1
@@ -352,6 +361,9 @@ func (r *turtleReader) iriRef() (string, error) {
 		}
 	}
 	iri, err := r.unescape(raw, false)
+	if err == nil && !r.escapes && iri != raw && strings.ContainsFunc(iri, badInIRI) {
+		err = r.faultf("an IRI has an escape in it for a character that IRIs do not have: <%s>", raw)
+	}
 	r.at += end + 1
 	return iri, err
 }
@@ -409,6 +421,9 @@ func (r *turtleReader) blankLabel() (Term, error) {
 	if label == "" {
 		return Term{}, r.faultf("a blank node has no label")
 	}
+	if !isName(label, "_"+asciiDigits, "") {
+		return Term{}, r.faultf("%q is no label of a blank node", label)
+	}
 	return r.named(label), nil
 }
 
@@ -424,7 +439,10 @@ func (r *turtleReader) word(in func(byte) bool) string {
 	return string(r.data[start:r.at])
 }
 
-// isNameByte says what names consist of; all that is not ASCII counts.
+// isPrefixName says whether Turtle can have a prefix, other than the empty one.
+func isPrefixName(s string) bool { return isName(s, "", "") && !strings.HasSuffix(s, ".") }
+
+// isNameByte says what names consist of; all that is not ASCII counts, and is looked at when the name is whole.
 func isNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c >= utf8.RuneSelf
 }
@@ -443,9 +461,14 @@ func (r *turtleReader) prefixed() (Term, error) {
 	var b strings.Builder
 	b.WriteString(iri)
 	for {
-		b.WriteString(r.word(func(c byte) bool { return isNameByte(c) || c == '.' || c == ':' }))
+		part := r.word(func(c byte) bool { return isNameByte(c) || c == '.' || c == ':' })
+		first := b.Len() == len(iri)
+		if part != "" && !(first && isName(part, "_:"+asciiDigits, ":") || !first && isName("_"+part, "_", ":")) {
+			return Term{}, r.faultf("%q is no local name", b.String()[len(iri):]+part)
+		}
+		b.WriteString(part)
 		rest := r.data[r.at:]
-		if len(rest) > 0 && rest[0] == '.' { // dots within the name
+		if len(rest) > 0 && rest[0] == '.' && b.Len() > len(iri) { // dots within the name
 			n := len(rest) - len(bytes.TrimLeft(rest, "."))
 			if n < len(rest) && (rest[n] == '%' || rest[n] == '\\') {
 				b.Write(rest[:n])
@@ -465,9 +488,6 @@ func (r *turtleReader) prefixed() (Term, error) {
 			continue
 		}
 		break
-	}
-	if !utf8.ValidString(b.String()) {
-		return Term{}, r.faultf("a name is not UTF-8")
 	}
 	return NewIRI(b.String()), nil
 }
@@ -501,10 +521,7 @@ func (r *turtleReader) literal() (Term, error) {
 	}
 	end := r.at
 	r.at += len(quote)
-	for len(quote) == 3 && r.at < len(r.data) && r.data[r.at] == quote[0] && r.at-end < 5 {
-		r.at++ // quotes at the end of the text
-	}
-	raw := string(r.data[start : r.at-len(quote)])
+	raw := string(r.data[start:end])
 	if len(quote) == 1 && strings.ContainsAny(raw, "\r\n") {
 		return Term{}, r.faultf("a text with single quotes has a line break")
 	}
@@ -526,8 +543,7 @@ func (r *turtleReader) literal() (Term, error) {
 		if r.format == Turtle {
 			datatype, err = r.resource()
 		} else {
-			datatype.Kind = IRI
-			datatype.Value, err = r.iriRef()
+			datatype, err = r.absolute()
 		}
 		if err == nil && (datatype.Kind != IRI || datatype.Value == "") {
 			err = r.faultf("a datatype is no IRI")

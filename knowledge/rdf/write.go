@@ -175,11 +175,11 @@ func isPrefix(prefix string) bool {
 	if strings.HasPrefix(strings.ToLower(prefix), "xml") {
 		return false
 	}
-	return prefix == "" || isName(prefix)
+	return prefix == "" || isPlainName(prefix) && prefix[0] != '_' && !strings.HasSuffix(prefix, ".")
 }
 
-// isName says whether a text is a name of XML without colon, of ASCII.
-func isName(s string) bool {
+// isPlainName says whether a text is a name of XML without colon, of ASCII.
+func isPlainName(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
@@ -193,12 +193,16 @@ func isName(s string) bool {
 // of returns an IRI's prefix and local name, if it has both.
 func (n *names) of(iri string) (prefix, local string, ok bool) {
 	for _, s := range n.spaces {
-		if rest, ok := strings.CutPrefix(iri, s.iri); ok && isName(rest) {
+		if rest, ok := strings.CutPrefix(iri, s.iri); ok && isPlainName(rest) {
 			return s.prefix, rest, true
 		}
 	}
 	return "", "", false
 }
+
+// escapesNote stands, in what is written, before the first IRI with a character that IRIs do not have, such as a blank.
+// Turtle has no form for these: they are written as escapes, which are read after this comment only.
+const escapesNote = `# Engram: from here on, IRIs may have escapes such as \u0020 for characters that IRIs do not have.`
 
 func writeTurtle(w io.Writer, doc Document, quads iter.Seq[Quad]) error {
 	b := bufio.NewWriter(w)
@@ -212,7 +216,12 @@ func writeTurtle(w io.Writer, doc Document, quads iter.Seq[Quad]) error {
 		fmt.Fprintf(b, "@prefix %s: %s .\n", s.prefix, iri)
 	}
 	names = newNames(doc.Prefixes)
+	told := false
 	term := func(t Term) (string, error) {
+		if !told && (t.Kind == IRI && strings.ContainsFunc(t.Value, badInIRI) || strings.ContainsFunc(t.Type, badInIRI)) {
+			told = true
+			fmt.Fprintf(b, "\n%s\n", escapesNote)
+		}
 		if t.Kind == IRI {
 			if prefix, local, ok := names.of(t.Value); ok && !strings.HasSuffix(local, ".") {
 				return prefix + ":" + local, nil
@@ -356,7 +365,7 @@ func splitName(iri string) (namespace, local string, ok bool) {
 		}
 		i--
 	}
-	for i < len(iri) && !isName(iri[i:]) {
+	for i < len(iri) && !isPlainName(iri[i:]) {
 		i++
 	}
 	return iri[:i], iri[i:], i > 0 && i < len(iri)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,6 +26,8 @@ type xmlReader struct {
 	entities int // the longest entity
 	room     int // bytes that entities may still expand to
 	rooted   bool
+	loose    bool            // whether XML is RDF/XML though neither its name nor its root says so
+	ids      map[string]bool // IRIs that rdf:ID has given
 }
 
 // scope is what an element hands to those within.
@@ -77,8 +80,8 @@ type element struct {
 	line  int
 }
 
-func readXML(data []byte, out *output, doc *Document) error {
-	r := &xmlReader{output: out, tokens: xml.NewDecoder(bytes.NewReader(data)), doc: doc}
+func readXML(data []byte, out *output, doc *Document, loose bool) error {
+	r := &xmlReader{output: out, tokens: xml.NewDecoder(bytes.NewReader(data)), doc: doc, loose: loose, ids: map[string]bool{}}
 	r.room = 16<<20 + 16*len(data)
 	r.tokens.CharsetReader = charset
 	r.tokens.Entity = map[string]string{}
@@ -115,7 +118,9 @@ func readXML(data []byte, out *output, doc *Document) error {
 			r.doc.Base = e.scope.base
 			switch what := r.foreign(e); {
 			case e.name == NS+"RDF":
-				err = r.nodes(e.scope)
+				if err = r.only(e); err == nil {
+					err = r.nodes(e.scope)
+				}
 			case what != "":
 				err = r.fault(e.line, "this is %s", what)
 			default:
@@ -143,7 +148,7 @@ func (r *xmlReader) foreign(root element) string {
 		return "OWL/XML, not RDF/XML; " + saveAs
 	case strings.EqualFold(local, "html"):
 		return html
-	case !named && !declared || space == "":
+	case !r.loose && !named && !declared || space == "":
 		return fmt.Sprintf("XML with the root element <%s>, not RDF/XML; %s", rawName(root.raw.Name), saveAs)
 	}
 	return ""
@@ -349,7 +354,7 @@ func (r *xmlReader) element(start xml.StartElement, outer scope) (element, error
 		case "xmlns", "xml":
 		case "":
 			switch a.Name.Local { // as RDF/XML had them once
-			case "about", "ID", "nodeID", "resource", "parseType", "datatype":
+			case "about", "ID", "nodeID", "resource", "parseType", "datatype", "type":
 				e.attrs = append(e.attrs, attribute{NS, a.Name.Local, a.Value})
 			}
 		default:
@@ -365,6 +370,16 @@ func (r *xmlReader) element(start xml.StartElement, outer scope) (element, error
 		return e, r.fault(e.line, "the prefix %s is not declared", start.Name.Space)
 	}
 	e.name = iri + start.Name.Local
+	if len(e.attrs) > 1 {
+		has := make(map[[2]string]bool, len(e.attrs))
+		for _, a := range e.attrs {
+			name := [2]string{a.space, a.local}
+			if has[name] {
+				return e, r.fault(e.line, "not well-formed XML: <%s> has the attribute %s twice", rawName(start.Name), a.local)
+			}
+			has[name] = true
+		}
+	}
 	if iri == "" && outer.spaces != nil { // of the root it is told what it is
 		return e, r.fault(e.line, "<%s> has no namespace", start.Name.Local)
 	}
@@ -400,8 +415,49 @@ func (e *element) attr(local string) (string, bool) {
 	return "", false
 }
 
-// id returns the IRI that rdf:ID gives.
-func (s scope) id(value string) Term { return NewIRI(resolve(s.base, "#"+value)) }
+// noProperty are the names of RDF that neither a property has nor, but for Description, a node.
+var noProperty = map[string]bool{
+	"RDF": true, "ID": true, "about": true, "parseType": true, "resource": true, "nodeID": true, "datatype": true,
+	"aboutEach": true, "aboutEachPrefix": true, "bagID": true, "Description": true,
+}
+
+// only refuses what an element may not have: attributes of RDF that are none, and those of its syntax that are not allowed,
+// or two that say the same.
+func (r *xmlReader) only(e element, allowed ...string) error {
+	what := ""
+	for _, a := range e.attrs {
+		if a.space != NS {
+			continue
+		}
+		switch name := a.local; {
+		case slices.Contains(allowed, name) && name != "ID":
+			if what != "" {
+				return r.fault(e.line, "<%s> has both rdf:%s and rdf:%s", rawName(e.raw.Name), what, name)
+			}
+			what = name
+			if name == "nodeID" && !isNCName(a.value) {
+				return r.fault(e.line, "rdf:nodeID=%q is no name of XML", a.value)
+			}
+		case slices.Contains(allowed, name):
+		case noProperty[name], name == "li":
+			return r.fault(e.line, "<%s> has the attribute rdf:%s, which is not allowed there", rawName(e.raw.Name), name)
+		}
+	}
+	return nil
+}
+
+// id returns the IRI that rdf:ID gives. It gives each once.
+func (r *xmlReader) id(e element, value string) (Term, error) {
+	if !isNCName(value) {
+		return Term{}, r.fault(e.line, "rdf:ID=%q is no name of XML", value)
+	}
+	iri := resolve(e.scope.base, "#"+value)
+	if r.ids[iri] {
+		return Term{}, r.fault(e.line, "rdf:ID=%q stands twice", value)
+	}
+	r.ids[iri] = true
+	return NewIRI(iri), nil
+}
 
 func (s scope) iri(ref string) Term { return NewIRI(resolve(s.base, ref)) }
 
@@ -451,10 +507,25 @@ func (r *xmlReader) node(e element) (Term, error) {
 		return Term{}, r.tooDeep(e.line)
 	}
 	var subject Term
-	if about, ok := e.attr("about"); ok {
+	local, ofRDF := strings.CutPrefix(e.name, NS)
+	if ofRDF && (local == "li" || local != "Description" && noProperty[local]) {
+		return subject, r.fault(e.line, "<%s> is no node", rawName(e.raw.Name))
+	}
+	if err := r.only(e, "about", "ID", "nodeID"); err != nil {
+		return subject, err
+	}
+	about, isAbout := e.attr("about")
+	_, isNamed := e.attr("nodeID")
+	if id, ok := e.attr("ID"); ok {
+		if isAbout || isNamed {
+			return subject, r.fault(e.line, "<%s> has rdf:ID and another name", rawName(e.raw.Name))
+		}
+		var err error
+		if subject, err = r.id(e, id); err != nil {
+			return subject, err
+		}
+	} else if isAbout {
 		subject = e.scope.iri(about)
-	} else if id, ok := e.attr("ID"); ok {
-		subject = e.scope.id(id)
 	} else if label, ok := e.attr("nodeID"); ok {
 		subject = r.named(label)
 	} else {
@@ -506,6 +577,9 @@ func (r *xmlReader) properties(subject Term, e element) error {
 				items++
 				p.name = NS + "_" + strconv.Itoa(items)
 			}
+			if local, ok := strings.CutPrefix(p.name, NS); ok && noProperty[local] {
+				return r.fault(p.line, "<%s> is no property", rawName(p.raw.Name))
+			}
 			object, err := r.property(p)
 			if err != nil {
 				return err
@@ -533,7 +607,10 @@ func (r *xmlReader) statement(subject Term, p element, object Term) error {
 	if !ok {
 		return nil
 	}
-	it := p.scope.id(id)
+	it, err := r.id(p, id)
+	if err != nil {
+		return err
+	}
 	for _, part := range []struct {
 		name  string
 		value Term
@@ -552,7 +629,24 @@ func (r *xmlReader) property(p element) (Term, error) {
 	if r.depth > maxDepth {
 		return Term{}, r.tooDeep(p.line)
 	}
-	switch parse, has := p.attr("parseType"); {
+	parse, has := p.attr("parseType")
+	properties := ""
+	for _, a := range p.attrs {
+		if !a.syntax() {
+			properties = a.local
+		}
+	}
+	allowed := []string{"ID", "resource", "nodeID", "datatype"}
+	if has {
+		allowed = []string{"ID", "parseType"}
+	}
+	if err := r.only(p, allowed...); err != nil {
+		return Term{}, err
+	}
+	if has && properties != "" {
+		return Term{}, r.fault(p.line, "<%s> has both rdf:parseType and the property %s", rawName(p.raw.Name), properties)
+	}
+	switch {
 	case has && parse == "Resource":
 		object := r.blank()
 		return object, r.properties(object, p)
@@ -584,26 +678,25 @@ func (r *xmlReader) property(p element) (Term, error) {
 				return object, err
 			}
 		case xml.EndElement:
-			if !object.IsZero() {
-				if !blankText(text) {
-					err = r.fault(p.line, "<%s> has both a text and a node", rawName(p.raw.Name))
-				}
-				return object, err
+			if object.IsZero() {
+				return r.value(p, string(text), properties != "")
 			}
-			return r.value(p, string(text))
+			err = r.only(p, "ID")
+			if !blankText(text) {
+				err = r.fault(p.line, "<%s> has both a text and a node", rawName(p.raw.Name))
+			} else if err == nil && properties != "" {
+				err = r.fault(p.line, "<%s> has both a node and the property %s", rawName(p.raw.Name), properties)
+			}
+			return object, err
 		}
 	}
 }
 
 // value returns what a property element without elements says.
-func (r *xmlReader) value(p element, text string) (Term, error) {
+func (r *xmlReader) value(p element, text string, properties bool) (Term, error) {
 	var object Term
 	resource, is := p.attr("resource")
 	label, named := p.attr("nodeID")
-	properties := false
-	for _, a := range p.attrs {
-		properties = properties || !a.syntax()
-	}
 	switch {
 	case is:
 		object = p.scope.iri(resource)

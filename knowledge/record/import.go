@@ -22,7 +22,7 @@ type Options struct {
 	Ontology string
 	// Document is where it comes from.
 	Document Document
-	// Replace has the document take the place of what the provider has said of other ontologies.
+	// Replace has the document take the place of what the provider has said of other ontologies, and of most names.
 	Replace bool
 	// DryRun only compares.
 	DryRun bool
@@ -56,7 +56,7 @@ const (
 // nothing until one of the same provider comes to its end.
 //
 // The error is Conflict if the provider has said something of other ontologies, and nothing of one of this
-// document, unless the options say that it is replaced, and if an import of the provider for a later time was cut off; and Invalid if
+// document, or if the document has less than half of the names of which it has said something, unless the options say that it is replaced, and if an import of the provider for a later time was cut off; and Invalid if
 // the name of the provider is none.
 func (c *Codec) Import(ctx context.Context, svc Service, provider string, triples []rdf.Triple, o Options) (Summary, error) {
 	if err := engram.CheckName(provider); err != nil {
@@ -98,6 +98,8 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 	sum := Summary{At: o.At}
 	var updates []engram.EntityUpdate
 	others, known := []string(nil), false // ontologies of before, and whether one of them is here
+	var gone []string                     // names of before that are not here
+	kept := 0                             // names that are
 	for i := range records {
 		r := &records[i]
 		sum.Triples += len(r.Triples)
@@ -113,6 +115,9 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 		delete(before, id)
 		there = there && !c.withdrawn(id, said)
 		known = known || there && r.Kind == Ontology
+		if there && r.Kind != Ontology && !Begins(said) {
+			kept++
+		}
 		switch {
 		case there && !Begins(said) && c.same(id, said, payload, r):
 			sum.Same++
@@ -130,6 +135,8 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 		}
 		if id.CoreSegment() == Ontology.String() {
 			others = append(others, id.Entity())
+		} else {
+			gone = append(gone, id.Entity())
 		}
 		payload, err := c.nothing(id)
 		if err != nil {
@@ -141,6 +148,9 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 	if len(others) > 0 && !known && !o.Replace {
 		slices.Sort(others)
 		return Summary{}, engram.Errorf(engram.Conflict, provider, "the provider says what is in %s, which is another ontology than %s; choose another provider, or replace it", others[0], records[0].Name)
+	}
+	if len(gone) > kept && !o.Replace {
+		return Summary{}, engram.Errorf(engram.Conflict, provider, "%d of the %d names that the provider knows, such as %s, are not in this document and would go; choose another provider if this is another document (--provider), or replace what the provider says (--replace)", len(gone), len(gone)+kept, slices.Min(gone))
 	}
 	if o.DryRun || len(updates) == 0 {
 		return sum, nil

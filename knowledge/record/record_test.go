@@ -330,6 +330,31 @@ func TestImportMakesExactlyTheChanges(t *testing.T) {
 	reads(t, c, s, 400, nil, other)
 }
 
+// A document that lacks most names of the one before is perhaps another one of the same ontology.
+func TestImportOfAnotherDocument(t *testing.T) {
+	c, s := newCodec(t)
+	const head = `<http://example.org/k> a owl:Ontology . `
+	one := turtle(t, head+`:a :p 1 . :b :p 1 . :c :p 1 . :d :p 1 .`)
+	half, few, other := turtle(t, head+`:a :p 2 . :b :p 2 .`), turtle(t, head+`:a :p 3 . :z :p 3 .`), turtle(t, head+`:y :p 4 .`)
+	imports(t, c, s, one, 100, "5 0 0 0")
+	for _, o := range []Options{{At: 200}, {At: 200, DryRun: true}} {
+		_, err := c.Import(t.Context(), s, "k", few, o)
+		if engram.CodeOf(err) != engram.Conflict || !strings.Contains(err.Error(), "3 of the 4 names that the provider knows, such as http://example.org/k#b, are not in this document and would go") {
+			t.Errorf("another document: %v", err)
+		}
+	}
+	reads(t, c, s, 300, nil, one)
+	imports(t, c, s, half, 300, "0 2 2 1") // half of them may go
+	if _, err := c.Import(t.Context(), s, "k", other, Options{At: 400}); engram.CodeOf(err) != engram.Conflict {
+		t.Errorf("another document with the same ontology: %v", err)
+	}
+	if _, err := c.Import(t.Context(), s, "k", other, Options{At: 400, Replace: true}); err != nil {
+		t.Error(err)
+	}
+	reads(t, c, s, 400, nil, other)
+	imports(t, c, s, append(slices.Clone(other), one...), 500, "4 1 0 1") // where it comes from is said now
+}
+
 // Providers say the same labels of different nodes.
 func TestLabelsOfSeveralProviders(t *testing.T) {
 	c, s := newCodec(t)
@@ -398,7 +423,7 @@ func TestTimesOfDocuments(t *testing.T) {
 			}
 			triples := turtle(t, text)
 			same := isomorphic(t, triples, at(when))
-			if _, err := c.Import(t.Context(), s, "k", triples, Options{At: when}); err != nil {
+			if _, err := c.Import(t.Context(), s, "k", triples, Options{At: when, Replace: true}); err != nil {
 				t.Fatal(err)
 			}
 			if !same {

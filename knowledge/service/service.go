@@ -27,7 +27,7 @@ type Question struct {
 	Text     string
 	JSON     json.RawMessage   // a pattern as JSON, in place of Text
 	Rules    []Rules           // in Prolog
-	Prefixes map[string]string // what name:local stands for, beside those of KnowRob, RoboEarth and the W3C
+	Prefixes map[string]string // what name:local stands for, beside the common ones and those of documents
 	At       *engram.Time      // what was so then; nil is now
 	AsOf     *engram.Time      // as it was known then; nil is now
 	Limits   Limits
@@ -37,6 +37,9 @@ type Question struct {
 	// Waits, unless it is nil, is called while a server answers others first, with how many wait before this one, and again
 	// when that changes. It is called by who goes through the rows.
 	Waits func(before int)
+	// Notes, unless it is nil, is called with each line that the question prints, and with what of its names nothing is known,
+	// by who goes through the rows.
+	Notes func(line string)
 }
 
 // Rules are clauses in Prolog.

@@ -57,12 +57,16 @@ type term struct {
 	value    rdf.Term
 }
 
-// Rules returns the rules of a graph by their names, and as an error those that are refused and why.
+// Rules returns the rules of a graph by their names, and as an error those that are refused and why. Those that are turned
+// off (swrla:isRuleEnabled false) are left out.
 func Rules(g *knowledge.Graph) ([]Rule, error) {
 	var rules []Rule
 	var refused []error
 	for t := range g.Match(rdf.Term{}, rdf.NewIRI(rdf.NS+"type"), rdf.NewIRI(NS+"Imp")) {
 		r := reader{g}
+		if r.disabled(t.S) {
+			continue
+		}
 		name := t.S.Value
 		if t.S.Kind == rdf.Blank {
 			if label, ok := r.value(t.S, rdf.NSRDFS+"label"); ok {
@@ -87,6 +91,20 @@ func (r reader) value(of rdf.Term, property string) (rdf.Term, bool) {
 		return t.O, true
 	}
 	return rdf.Term{}, false
+}
+
+// nsEditor is of Protégé's editor of rules, which turns some off.
+const nsEditor = "http://swrl.stanford.edu/ontologies/3.3/swrla.owl#"
+
+// disabled reports whether swrla:isRuleEnabled says false of a rule.
+func (r reader) disabled(rule rdf.Term) bool {
+	for t := range r.g.Match(rule, rdf.NewIRI(nsEditor+"isRuleEnabled"), rdf.Term{}) {
+		switch strings.TrimSpace(t.O.Value) {
+		case "false", "0":
+			return true
+		}
+	}
+	return false
 }
 
 func (r reader) is(t rdf.Term, class string) bool {

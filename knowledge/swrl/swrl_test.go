@@ -221,6 +221,17 @@ func TestRefusedRules(t *testing.T) {
 	}
 }
 
+// A rule that Protégé has turned off is none.
+func TestRulesThatAreTurnedOff(t *testing.T) {
+	text := rule(":r", atoms{class(":Cup", ":x")}, atoms{class(":Big", ":x")})
+	for value, want := range map[string]int{"false": 0, `"false"`: 0, `"0"^^<http://www.w3.org/2001/XMLSchema#boolean>`: 0, "true": 1, `"true"`: 1} {
+		rules, err := swrl.Rules(graph(t, text+" :r <http://swrl.stanford.edu/ontologies/3.3/swrla.owl#isRuleEnabled> "+value+" ."))
+		if err != nil || len(rules) != want {
+			t.Errorf("%s: %v, %v; want %d rules", value, rules, err, want)
+		}
+	}
+}
+
 // Rules that make new numbers without end are stopped.
 func TestEndlessRules(t *testing.T) {
 	g := graph(t, `:a :count 1 .`+rule(":r", atoms{data(":count", ":x", ":n"), builtin("swrlb:add", ":m", ":n", "1")}, atoms{data(":count", ":x", ":m")}))

@@ -86,7 +86,7 @@ type AskRequest struct {
 	Pattern *structpb.Struct `protobuf:"bytes,3,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// Rules in Prolog for this question.
 	Rules []*QuestionRules `protobuf:"bytes,4,rep,name=rules,proto3" json:"rules,omitempty"`
-	// What name:local stands for, beside the prefixes of KnowRob, RoboEarth and the W3C.
+	// What name:local stands for, beside the common prefixes and those of the documents that were imported.
 	Prefixes map[string]string `protobuf:"bytes,5,rep,name=prefixes,proto3" json:"prefixes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What was so at this time; now if it is not given.
 	At *int64 `protobuf:"varint,6,opt,name=at,proto3,oneof" json:"at,omitempty"`
@@ -340,7 +340,9 @@ type AskResponse struct {
 	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
 	// The question is not answered yet, since others are answered first: so many of those that wait come before it. It
 	// comes again when that changes, stepwise only.
-	Waiting       *uint32 `protobuf:"varint,3,opt,name=waiting,proto3,oneof" json:"waiting,omitempty"`
+	Waiting *uint32 `protobuf:"varint,3,opt,name=waiting,proto3,oneof" json:"waiting,omitempty"`
+	// What the question printed, line by line, and of which of its names nothing is known; stepwise between the rows.
+	Notes         []string `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -394,6 +396,13 @@ func (x *AskResponse) GetWaiting() uint32 {
 		return *x.Waiting
 	}
 	return 0
+}
+
+func (x *AskResponse) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
 }
 
 type KnowledgeRow struct {
@@ -645,11 +654,12 @@ const file_engram_v1_knowledge_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"9\n" +
 	"\tWorldMark\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x04R\x06number\"y\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\"\x8f\x01\n" +
 	"\vAskResponse\x12+\n" +
 	"\x04rows\x18\x01 \x03(\v2\x17.engram.v1.KnowledgeRowR\x04rows\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\x12\x1d\n" +
-	"\awaiting\x18\x03 \x01(\rH\x00R\awaiting\x88\x01\x01B\n" +
+	"\awaiting\x18\x03 \x01(\rH\x00R\awaiting\x88\x01\x01\x12\x14\n" +
+	"\x05notes\x18\x04 \x03(\tR\x05notesB\n" +
 	"\n" +
 	"\b_waiting\"\xcf\x01\n" +
 	"\fKnowledgeRow\x12\x14\n" +

@@ -33,3 +33,19 @@ func Load(t testing.TB, files string) *knowledge.Graph {
 	}
 	return g
 }
+
+// Prefixes returns what the prefixes of the shared questions stand for.
+func Prefixes(t testing.TB) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile(testkit.Shared(t, "knowledge", "prefixes.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		if prefix, iri, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && prefix != "prefix" {
+			all[prefix] = iri
+		}
+	}
+	return all
+}

@@ -1,0 +1,47 @@
+package knowledge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-301d4374/engram/internal/spelling"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+// maxNear bounds with how many names a wrong one is compared.
+const maxNear = 20_000
+
+// Unheard says that nothing is known of a name of a question, and which one of the same prefix may be meant; "" if something is
+// known of it, or the prefix is none, or that of XML Schema's datatypes.
+func (v *View) Unheard(prefixes *Prefixes, prefix, local string) string {
+	begin, known := prefixes.IRI(prefix)
+	if !known || begin == rdf.NSXSD || local == "" {
+		return ""
+	}
+	c := v.Cursor()
+	if v.names.find(rdf.NewIRI(begin+local)) != 0 {
+		return ""
+	}
+	var names []string
+	if v.Computed != nil {
+		for iri := range v.Computed.Properties() {
+			if iri == begin+local {
+				return ""
+			}
+			if name, of := strings.CutPrefix(iri, begin); of {
+				names = append(names, name)
+			}
+		}
+	}
+	c.IRIs(func(_ ID, iri string) bool {
+		if name, of := strings.CutPrefix(iri, begin); of && name != "" {
+			names = append(names, name)
+		}
+		return len(names) < maxNear
+	})
+	note := fmt.Sprintf("nothing is known of %s:%s", prefix, local)
+	if near := spelling.Nearest(local, names); near != "" {
+		note += fmt.Sprintf("; did you mean %s:%s?", prefix, near)
+	}
+	return note
+}
