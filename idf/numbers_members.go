@@ -237,7 +237,10 @@ func (t *Type) NameNumbers(b []byte, members []NumberMember) error {
 		path.path = append(path.path, list...)
 		path.key([]byte(label))
 		named := string(path.path)
-		if _, err := t.Numbers([]string{named}); err == nil && !known[named] {
+		if known[named] {
+			continue
+		}
+		if _, err := t.Numbers([]string{named}); err == nil {
 			known[named] = true
 			members[i].Path, members[i].Name = named, label
 		}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -336,13 +337,7 @@ func (r *router) keep(ch *channel, rt *route, fields []string) error {
 
 // segmentOf returns the core segment of a channel's messages by a rule that keeps their type.
 func (r *router) segmentOf(ch *channel, rule *Rule) (engram.ID, error) {
-	name := ch.c.Type
-	if name == "" {
-		name = ch.c.Encoding
-	}
-	if name == "" {
-		name = "unknown"
-	}
+	name := cmp.Or(ch.c.Type, ch.c.Encoding, "unknown")
 	memory, segment, _ := strings.Cut(rule.To, "/")
 	return engram.NewID(memory, strings.ReplaceAll(segment, "{type}", name))
 }

@@ -196,9 +196,8 @@ func (p *Prefixes) Unknown(prefix string) *PrefixError {
 	const most = 3
 	p = p.orCommon()
 	e := &PrefixError{Prefix: prefix, Several: p.several[prefix]}
-	rest := slices.Sorted(maps.Keys(p.known))
-	apart := func(name string) int { return max(len(name)-len(prefix), len(prefix)-len(name)) }
-	slices.SortStableFunc(rest, func(a, b string) int { return apart(a) - apart(b) })
+	rest := slices.Collect(maps.Keys(p.known))
+	spelling.Sort(prefix, rest)
 	for len(e.Near) < most {
 		near := spelling.Nearest(prefix, rest)
 		if near == "" {

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/seed-301d4374/engram/internal/spelling"
@@ -44,4 +45,24 @@ func (v *View) Unheard(prefixes *Prefixes, prefix, local string) string {
 		note += fmt.Sprintf("; did you mean %s:%s?", prefix, near)
 	}
 	return note
+}
+
+// UnheardOf is Unheard of prefixed names, each looked up once. It stops at ten notes, as each name is compared with all that are
+// known.
+func (v *View) UnheardOf(prefixes *Prefixes, names iter.Seq2[string, string]) (notes []string) {
+	const most = 10
+	looked := map[[2]string]bool{}
+	for prefix, local := range names {
+		name := [2]string{prefix, local}
+		if looked[name] {
+			continue
+		}
+		looked[name] = true
+		if note := v.Unheard(prefixes, prefix, local); note != "" {
+			if notes = append(notes, note); len(notes) == most {
+				break
+			}
+		}
+	}
+	return notes
 }

@@ -19,7 +19,7 @@ func (v *view) rows(first, last engram.Time, of *idf.NumberRows, take func(t eng
 	var some []timedRow
 	var own []float64 // for rows of the working memory
 	for place := first; place <= last; {
-		begin, damage, forgotten := place, copyOf(v.damage), copyOf(v.forgotten)
+		begin, damage, forgotten := place, v.damage, v.forgotten
 		some, own = some[:0], own[:0]
 		v.forward.seek(v, ascending, place)
 		for len(some) < rowsAtOnce {
@@ -76,12 +76,4 @@ func (v *view) torn() bool {
 	v.floor = engram.MaxTime
 	v.forward.live, v.backward.live = false, false
 	return true
-}
-
-func copyOf(m *engram.Missing) *engram.Missing {
-	if m == nil {
-		return nil
-	}
-	c := *m
-	return &c
 }

@@ -247,9 +247,10 @@ func grow(m *engram.Missing, more engram.Missing) *engram.Missing {
 	if m == nil {
 		return &more
 	}
-	m.Count += more.Count
-	m.Interval.Start, m.Interval.End = min(m.Interval.Start, more.Interval.Start), max(m.Interval.End, more.Interval.End)
-	return m
+	sum := *m // m stays as it is: who reads again goes back to it
+	sum.Count += more.Count
+	sum.Interval.Start, sum.Interval.End = min(sum.Interval.Start, more.Interval.Start), max(sum.Interval.End, more.Interval.End)
+	return &sum
 }
 
 // close releases what the view holds.

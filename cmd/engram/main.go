@@ -162,15 +162,14 @@ func completeGroups(c *cobra.Command) {
 	}
 }
 
-// fitHelp wraps the help of a command, and of those below it, to so many cells.
-func fitHelp(c *cobra.Command, width int) {
-	if !c.HasParent() {
-		c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", width)))
-	}
-	c.Long = wrapped(c.Long, min(width, 100))
-	for _, sub := range c.Commands() {
-		fitHelp(sub, width)
-	}
+// fitHelp has the help of all commands wrapped to so many cells when it is printed.
+func fitHelp(root *cobra.Command, width int) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", width)))
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		c.Long = wrapped(c.Long, min(width, 100))
+		help(c, args)
+	})
 }
 
 // wrapped sets paragraphs anew in lines of so many cells. Lines that are indented, and empty ones,

@@ -69,8 +69,8 @@ func (s *screen) writeLine(spans []span) error {
 	var b strings.Builder
 	for _, p := range spans {
 		text := p.text
-		if s.colour && p.style != plain && text != "" {
-			text = "\x1b[" + string(p.style) + "m" + text + "\x1b[0m"
+		if s.colour {
+			text = p.style.of(text)
 		}
 		b.WriteString(text)
 	}

@@ -21,6 +21,14 @@ const (
 	bad     style = "31"
 )
 
+// of returns a text in the style, as a terminal with colours takes it.
+func (s style) of(text string) string {
+	if s == plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
 // span is a part of a line in one style.
 type span struct {
 	style style
@@ -58,12 +66,16 @@ func inColour(f *os.File) bool {
 // printLine writes a line for people, cut to the width of a terminal. What is in it may come from
 // a robot: what cannot be seen is escaped.
 func printLine(w io.Writer, spans ...span) error {
-	return printWhole(w, cutSpans(spans, layoutOf(w).width)...)
+	return writeSpans(w, cutSpans(spans, layoutOf(w).width))
 }
 
 // printWhole is printLine for a line that the terminal wraps.
 func printWhole(w io.Writer, spans ...span) error {
-	line := cutSpans(spans, 0)
+	return writeSpans(w, cutSpans(spans, 0))
+}
+
+// writeSpans writes a line of visible spans.
+func writeSpans(w io.Writer, line []span) error {
 	if l, ok := w.(liner); ok {
 		return l.writeLine(line)
 	}
@@ -175,7 +187,7 @@ func (n notes) Write(p []byte) (int, error) {
 		return n.File.Write(p)
 	}
 	text, end := strings.CutSuffix(string(p), "\n")
-	text = "\x1b[" + string(n.style) + "m" + text + "\x1b[0m"
+	text = n.style.of(text)
 	if end {
 		text += "\n"
 	}

@@ -458,6 +458,9 @@ func TestWrapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := watch.Help(); err != nil {
+		t.Fatal(err)
+	}
 	for line := range strings.Lines(watch.Long + "\n" + watch.LocalFlags().FlagUsagesWrapped(60)) {
 		if n := uniseg.StringWidth(strings.TrimRight(line, "\n")); n > 60 {
 			t.Errorf("a line of the help has %d cells: %q", n, line)

@@ -58,8 +58,7 @@ func (t *table) add(values ...any) {
 		case byteSize:
 			row[i] = cellOf(v.String(), strconv.FormatInt(int64(v), 10))
 		case engram.Time:
-			row[i] = fullTime(v)
-			row[i].shown = row[i].shown[:len(dateLayout+" "+milliLayout)]
+			row[i] = milliTime(v)
 		default:
 			row[i] = text(fmt.Sprint(v))
 		}
@@ -74,9 +73,7 @@ func age(v any) any {
 	if !ok {
 		return v
 	}
-	c := fullTime(t)
-	c.shown = c.shown[:len(dateLayout+" "+milliLayout)]
-	return c.aged()
+	return milliTime(t).aged()
 }
 
 // aged returns the cell of a time, on a terminal as how long ago it was, where it was within a day.
@@ -104,6 +101,13 @@ func state[S ~string](word S) cell {
 // fullTime is the cell of a time that people need in full.
 func fullTime(t engram.Time) cell {
 	return cell{shown: t.String(), raw: string(t.AppendRFC3339(nil)), time: t}
+}
+
+// milliTime is the cell of a time that people are shown to the millisecond.
+func milliTime(t engram.Time) cell {
+	c := fullTime(t)
+	c.shown = c.shown[:len(dateLayout+" "+milliLayout)]
+	return c
 }
 
 // plainTime is the cell of a time that stands in CSV as people read it.

@@ -42,7 +42,7 @@ indentation ends; the level stands before the name.`,
 }
 
 func printTree(cmd *cobra.Command, format string, v *worldView, args []string) error {
-	tree := worldTree{v: v, whole: !tabular(format), out: &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}, spare: []string{"SAID BY"}}}
+	tree := worldTree{v: v, whole: !tabular(format), out: itemTable()}
 	called, _ := cmd.Flags().GetString("place")
 	switch {
 	case called != "" && len(args) > 0:

@@ -37,6 +37,10 @@ func (p *plots) members(w http.ResponseWriter, r *http.Request, q query) error {
 	if err != nil {
 		return err
 	}
+	known := make(map[string]bool, len(list))
+	for _, of := range list {
+		known[of.Path] = true
+	}
 	// Several may write to one entity, each of elements with names of its own.
 	for at, n := s.Time, 1; n < lookBack && !m.fixed && slices.ContainsFunc(list, func(of idf.NumberMember) bool { return of.Name != "" }); n++ {
 		m.selector = engram.AtOrBefore(at - 1)
@@ -50,8 +54,8 @@ func (p *plots) members(w http.ResponseWriter, r *http.Request, q query) error {
 		}
 		at = before.Time
 		for _, of := range more {
-			if of.Name != "" && len(list) < maxMembers && !slices.ContainsFunc(list, func(o idf.NumberMember) bool { return o.Path == of.Path }) {
-				list = append(list, of)
+			if of.Name != "" && len(list) < maxMembers && !known[of.Path] {
+				known[of.Path], list = true, append(list, of)
 			}
 		}
 	}

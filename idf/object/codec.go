@@ -94,7 +94,7 @@ func Message[T any, P interface {
 		wire:  protowire.BytesType,
 		write: func(w *Writer, v T) *failure { P(&v).WriteMembers(w); return w.err },
 		read:  func(r *Record, v *T) *failure { return readMembers(r.bytes, P(v), r.depth+1) },
-		zero:  func(T) bool { return false },
+		zero:  never[T],
 	}
 }
 
@@ -159,11 +159,13 @@ func fromType[T any](name string) func([]byte, *T) error {
 	}
 }
 
+var writeID, readID = asType[engram.ID]("engram.idf.v1.Link"), fromType[engram.ID]("engram.idf.v1.Link")
+
 func writeLink(id engram.ID) ([]byte, error) {
 	if id == (engram.ID{}) {
 		return nil, nil
 	}
-	return asType[engram.ID]("engram.idf.v1.Link")(id)
+	return writeID(id)
 }
 
 func readLink(b []byte, v *engram.ID) error {
@@ -171,5 +173,5 @@ func readLink(b []byte, v *engram.ID) error {
 		*v = engram.ID{}
 		return nil
 	}
-	return fromType[engram.ID]("engram.idf.v1.Link")(b, v)
+	return readID(b, v)
 }

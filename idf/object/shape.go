@@ -240,6 +240,6 @@ func Wrapped[T any](s Shape[T]) Codec[T] {
 				return s.read(part, v)
 			})
 		},
-		zero: func(T) bool { return false },
+		zero: never[T],
 	}
 }

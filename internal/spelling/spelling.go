@@ -1,7 +1,11 @@
 // Package spelling finds the name that somebody meant who typed another.
 package spelling
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // longest bounds what is compared, in bytes: nothing longer is a slip of the pen.
 const longest = 100
@@ -27,6 +31,13 @@ func Nearest(typed string, names []string) string {
 		}
 	}
 	return best
+}
+
+// Sort puts the names first whose length is about that of a typed one. Of names that are as near, Nearest
+// returns the first: so not one that is a part of the one that is meant.
+func Sort(typed string, names []string) {
+	apart := func(name string) int { return max(len(name)-len(typed), len(typed)-len(name)) }
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(apart(a), apart(b)), strings.Compare(a, b)) })
 }
 
 // edits counts the bytes to insert, delete, replace or exchange with the next to make b

@@ -104,13 +104,15 @@ func (l *Local) Ask(ctx context.Context, q service.Question) iter.Seq2[service.R
 		}
 		tell := q.Notes
 		var notes []string // what was printed since the last row: it is told where the question has no turn
+		flush := func() {
+			for _, line := range notes {
+				tell(line)
+			}
+			notes = nil
+		}
 		if tell != nil {
 			q.Notes = func(line string) { notes = append(notes, line) }
-			defer func() {
-				for _, line := range notes {
-					tell(line)
-				}
-			}()
+			defer flush()
 		}
 		for row, err := range Ask(ctx, v, q) {
 			size := rowSize(&row)
@@ -118,10 +120,7 @@ func (l *Local) Ask(ctx context.Context, q service.Question) iter.Seq2[service.R
 				err = kept(share, size)
 			}
 			share.Leave() // who asks takes his time
-			for _, line := range notes {
-				tell(line)
-			}
-			notes = nil
+			flush()
 			if !yield(row, err) || err != nil {
 				return
 			}

@@ -243,23 +243,15 @@ func (n *names) fits(iri string, as role) bool {
 // maxCompared bounds with how many names a wrong one is compared.
 const maxCompared = 20_000
 
-// Unheard says of which names with a prefix nothing is known, and which may be meant, each once, and of ten at most: each is
-// compared with all that are known.
-func (c *Compiled) Unheard(v *knowledge.View) (notes []string) {
-	const most = 10
-	looked := map[[2]string]bool{}
-	for _, name := range c.prefixed {
-		if looked[name] {
-			continue
-		}
-		looked[name] = true
-		if note := v.Unheard(c.prefixes, name[0], name[1]); note != "" {
-			if notes = append(notes, note); len(notes) == most {
-				break
+// Unheard says of which names with a prefix nothing is known, and which may be meant, as [knowledge.View.UnheardOf] does.
+func (c *Compiled) Unheard(v *knowledge.View) []string {
+	return v.UnheardOf(c.prefixes, func(yield func(prefix, local string) bool) {
+		for _, name := range c.prefixed {
+			if !yield(name[0], name[1]) {
+				return
 			}
 		}
-	}
-	return notes
+	})
 }
 
 func (n *names) nearest(name string, as role) string {

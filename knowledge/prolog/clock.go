@@ -26,7 +26,7 @@ func timeArg(t Term) (time.Time, error) {
 				return time.Time{}, typeError("time", t)
 			}
 		}
-		if len(c.args) == 9 && parts[6] != 0 {
+		if parts[6] != 0 {
 			zone = ""
 		}
 		if len(c.args) == 9 {
@@ -48,6 +48,13 @@ func timeArg(t Term) (time.Time, error) {
 	}
 	whole := math.Floor(seconds)
 	return time.Unix(int64(whole), int64((seconds-whole)*1e9)).UTC(), nil
+}
+
+// layouts are those of conversions that package time has.
+var layouts = map[byte]string{
+	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'c': "Mon Jan _2 15:04:05 2006", 'd': "02", 'D': "01/02/06", 'F': "2006-01-02",
+	'H': "15", 'I': "03", 'm': "01", 'M': "04", 'p': "PM", 'P': "pm", 'r': "03:04:05 PM", 'R': "15:04", 'S': "05", 'T': "15:04:05", 'x': "01/02/06", 'X': "15:04:05",
+	'y': "06", 'Y': "2006", 'Z': "MST",
 }
 
 // formatTime is format_time/3: strftime's conversions, in English, in UTC unless the time says another offset.
@@ -137,11 +144,7 @@ func strftime(format string, t time.Time) (string, error) {
 		case '+':
 			b.WriteString(t.Format("Mon Jan _2 15:04:05 2006"))
 		default:
-			layout := map[byte]string{
-				'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'c': "Mon Jan _2 15:04:05 2006", 'd': "02", 'D': "01/02/06", 'F': "2006-01-02",
-				'H': "15", 'I': "03", 'm': "01", 'M': "04", 'p': "PM", 'P': "pm", 'r': "03:04:05 PM", 'R': "15:04", 'S': "05", 'T': "15:04:05", 'x': "01/02/06", 'X': "15:04:05",
-				'y': "06", 'Y': "2006", 'Z': "MST",
-			}[c]
+			layout := layouts[c]
 			if layout == "" {
 				return "", formatError("format_time/3 has no %%%c", c)
 			}

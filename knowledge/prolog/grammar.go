@@ -54,14 +54,10 @@ func (g *grammar) body(t, s0, s Term, depth int) (Term, error) {
 			return nil, err
 		}
 	}
-	both := func(name Atom, a, b Term, middle Term) (Term, error) {
-		left, err := g.body(a, s0, middle, depth+1)
+	both := func(name Atom, a, b, end, from Term) (Term, error) { // a ends at end, b begins at from
+		left, err := g.body(a, s0, end, depth+1)
 		if err != nil {
 			return nil, err
-		}
-		from := middle
-		if name != atomComma && name != "->" && name != "*->" {
-			from = s0
 		}
 		right, err := g.body(b, from, s, depth+1)
 		return newTerm(name, left, right), err
@@ -92,9 +88,10 @@ func (g *grammar) body(t, s0, s Term, depth int) (Term, error) {
 	case *Compound:
 		switch (indicator{t.name, len(t.args)}) {
 		case indicator{",", 2}, indicator{"->", 2}, indicator{"*->", 2}:
-			return both(t.name, t.args[0], t.args[1], g.newVar())
+			middle := g.newVar()
+			return both(t.name, t.args[0], t.args[1], middle, middle)
 		case indicator{";", 2}, indicator{"|", 2}:
-			return both(";", t.args[0], t.args[1], s)
+			return both(";", t.args[0], t.args[1], s, s0)
 		case indicator{`\+`, 1}:
 			inner, err := g.body(t.args[0], s0, g.newVar(), depth+1)
 			return same(newTerm(`\+`, inner)), err

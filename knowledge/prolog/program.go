@@ -1,7 +1,6 @@
 package prolog
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -102,8 +101,9 @@ func (p *Program) AddPrefix(name, iri string) { p.prefixes.Add(name, iri) }
 // UsePrefixes has the program use the prefixes of a view, in place of those that it had. Rules that were added before keep theirs.
 func (p *Program) UsePrefixes(of *knowledge.Prefixes) { p.prefixes = of.Clone() }
 
-// AddRules adds the clauses of a text, such as a file's. Directives that declare are followed; those that load or do something are
-// left out, which the questions' notes tell; those that have clauses mean something else, and are not known, are refused. A predicate of the library
+// AddRules adds the clauses of a text, such as a file's. Declarations are followed. Directives that load
+// something or run goals are left out, with a note in the questions' answers. Directives that change the meaning of clauses are
+// refused, if they are not known. A predicate of the library
 // other than ISO's is the text's own if it has clauses for it, unless the text declares it as multifile or names a module
 // before it: then its clauses come before the library's. The library keeps using its own. An error names the text, line and column.
 func (p *Program) AddRules(name, text string) error { return p.read(name, text) }
@@ -578,19 +578,14 @@ func (m *machine) meant(p *pred) (hint string) {
 		slices.Sort(arities)
 		if len(arities) > 0 {
 			hint = "; there is " + strings.Join(arities, ", ")
-		} else if near := nearest(string(p.name), names); near != "" {
-			hint = "; did you mean " + near + "?"
+		} else {
+			spelling.Sort(string(p.name), names)
+			if near := spelling.Nearest(string(p.name), names); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
 		}
 	}
 	return hint
-}
-
-// nearest is spelling.Nearest, with names of about the same length first: among those that are
-// as near, it is meant rather than one that is a part of it.
-func nearest(typed string, names []string) string {
-	apart := func(name string) int { return max(len(name)-len(typed), len(typed)-len(name)) }
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(apart(a), apart(b)), strings.Compare(a, b)) })
-	return spelling.Nearest(typed, names)
 }
 
 // withheld are predicates of Prolog systems that a question does not have, and why.

@@ -137,29 +137,28 @@ func unheard(m *machine) {
 	if m.note == nil {
 		return
 	}
-	const most = 10
-	looked, noted := map[[2]Atom]bool{}, 0 // each name is looked up once: that goes through all that are known
-	for todo := []Term{m.whole}; len(todo) > 0 && noted < most; {
-		c, ok := todo[len(todo)-1].(*Compound)
-		todo = todo[:len(todo)-1]
-		if !ok {
-			continue
-		}
-		prefix, ok1 := c.args[0].(Atom)
-		local, ok2 := c.args[len(c.args)-1].(Atom)
-		if c.name == ":" && len(c.args) == 2 && ok1 && ok2 {
-			if name := [2]Atom{prefix, local}; !looked[name] {
-				looked[name] = true
-				if note := m.asked.Unheard(m.program.prefixes, string(prefix), string(local)); note != "" {
-					noted++
-					m.note(note)
-				}
+	names := func(yield func(prefix, local string) bool) {
+		for todo := []Term{m.whole}; len(todo) > 0; {
+			c, ok := todo[len(todo)-1].(*Compound)
+			todo = todo[:len(todo)-1]
+			if !ok {
+				continue
 			}
-			continue
+			prefix, ok1 := c.args[0].(Atom)
+			local, ok2 := c.args[len(c.args)-1].(Atom)
+			if c.name == ":" && len(c.args) == 2 && ok1 && ok2 {
+				if !yield(string(prefix), string(local)) {
+					return
+				}
+				continue
+			}
+			for i := len(c.args) - 1; i >= 0; i-- {
+				todo = append(todo, c.args[i])
+			}
 		}
-		for i := len(c.args) - 1; i >= 0; i-- {
-			todo = append(todo, c.args[i])
-		}
+	}
+	for _, note := range m.asked.UnheardOf(m.program.prefixes, names) {
+		m.note(note)
 	}
 }
 

@@ -187,19 +187,25 @@ func (r *reader) quotedText(text string) Term {
 	switch r.quotes {
 	case "atom":
 		return Atom(text)
-	case "codes", "chars":
-		list := Term(atomNil)
-		runes := []rune(text)
-		for i := len(runes) - 1; i >= 0; i-- {
-			var element Term = Int(runes[i])
-			if r.quotes == "chars" {
-				element = Atom(string(runes[i]))
-			}
-			list = r.compound(r.tok.at, atomDot, element, list)
+	case "codes":
+		return r.codes(text)
+	case "chars":
+		var chars []Term
+		for _, c := range text {
+			chars = append(chars, Atom(string(c)))
 		}
-		return list
+		return r.list(r.tok.at, chars, atomNil)
 	}
 	return String(text)
+}
+
+// codes returns the list of the codes of a text's characters.
+func (r *reader) codes(text string) Term {
+	var codes []Term
+	for _, c := range text {
+		codes = append(codes, Int(c))
+	}
+	return r.list(r.tok.at, codes, atomNil)
 }
 
 // parse reads a term of at most that priority.
@@ -243,11 +249,7 @@ func (r *reader) primary(most int) (Term, int, error) {
 	case tokString:
 		return r.quotedText(tok.text), 0, r.advance()
 	case tokCodes:
-		var codes []Term
-		for _, c := range tok.text {
-			codes = append(codes, Int(c))
-		}
-		return r.list(tok.at, codes, atomNil), 0, r.advance()
+		return r.codes(tok.text), 0, r.advance()
 	case tokVar:
 		if tok.called {
 			return nil, 0, r.fault(tok.at, "the variable %s cannot be called by name; call(%s, …) does it", tok.text, tok.text)

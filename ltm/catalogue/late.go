@@ -27,9 +27,9 @@ func (l *Late) Add(entity engram.ID, last engram.Time) {
 	l.Last = max(l.Last, last)
 }
 
-// Late returns what some of the episodes hold that was recorded after the time of its core
-// segment, by core segment; of others it tells nothing. It counts no entity for which besides
-// is true. It costs some microseconds for each entity in each of these episodes.
+// Late returns, for each core segment of after, what the episodes have recorded of it later than
+// the time there. Entities for which besides is true are not counted. The cost is some
+// microseconds for each entity in each episode.
 func (c *Catalogue) Late(ctx context.Context, episodes []string, after map[engram.ID]engram.Time, besides func(engram.ID) bool) (found map[engram.ID]Late, err error) {
 	lowest := engram.MaxTime
 	for _, t := range after {

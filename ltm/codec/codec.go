@@ -75,7 +75,7 @@ type MemberDecoder interface {
 	DecodeMembers(ctx context.Context, m Message, want []bool, members Members) ([]*engram.Snapshot, error)
 }
 
-// NumberDecoder is a decoder that can tell numbers in payloads without putting these together.
+// NumberDecoder is a decoder that reads numbers without assembling the payloads that have them.
 type NumberDecoder interface {
 	Decoder
 	// DecodeNumbers returns a row of numbers for each snapshot that m completes, as rows reads them of what Decode returns;

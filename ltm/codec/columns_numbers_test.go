@@ -199,19 +199,8 @@ func TestColumnsTellNumbersOfDamagedMessages(t *testing.T) {
 // known: an unset member is not zero, and what cannot be read is no number.
 func TestColumnsTellNumbersByTheDefinitionThatIsKnown(t *testing.T) {
 	define := func(members string) *idf.Registry {
-		source := `syntax = "proto3"; package test; import "google/protobuf/timestamp.proto"; import "google/protobuf/duration.proto";
-			message Sub { double x = 1; } message Changed { ` + members + " }"
-		defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"changed.proto": {Data: []byte(source)}}}, "changed.proto")
-		if err != nil {
-			t.Fatal(err)
-		}
-		types := idf.NewRegistry()
-		for _, d := range defs {
-			if _, err := types.Add(d); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return types
+		return registryOf(t, `syntax = "proto3"; package test; import "google/protobuf/timestamp.proto"; import "google/protobuf/duration.proto";
+			message Sub { double x = 1; } message Changed { `+members+" }")
 	}
 	written := define(`double always = 1; optional double maybe = 2; float single = 3; int64 i = 4; google.protobuf.Timestamp at = 5;
 		Sub sub = 6; repeated double list = 7; double alone = 8; uint32 u = 9; oneof one { double a = 10; double b = 11; } fixed64 f = 12;`)

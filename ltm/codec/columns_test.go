@@ -45,9 +45,12 @@ message Everything {
   repeated fixed32 far = 5000;
 }`
 
-func registry(t testing.TB) *idf.Registry {
+func registry(t testing.TB) *idf.Registry { return registryOf(t, everything) }
+
+// registryOf knows the types of a .proto file.
+func registryOf(t testing.TB, file string) *idf.Registry {
 	t.Helper()
-	defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"test.proto": {Data: []byte(everything)}}}, "test.proto")
+	defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"test.proto": {Data: []byte(file)}}}, "test.proto")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,6 +178,16 @@ def choice(name: str, value: str, choices: dict[str, int]) -> int:
     return choices[value]
 
 
+def segment(id: str, type: str, max_count: int, max_age: Optional[SpanLike], max_bytes: int, durability: str) -> Any:
+    """Makes the message of a segment."""
+    from ._schema import message
+
+    s = message("Segment")(id=id, type=type, durability=choice("durability", durability, {"volatile": 0, "logged": 1, "synced": 2}))
+    s.history.max_count, s.history.max_bytes = max_count, max_bytes
+    s.history.max_age_nanos = 0 if max_age is None else parse_span(max_age)
+    return s
+
+
 def request(pattern: str, chosen: list[Selector], *, where: str, type: str, fields: Iterable[str], target: str, as_of: Optional[TimeLike],
             filter_first: bool, payload: bool, source: str) -> Any:
     """Makes the message of a query."""

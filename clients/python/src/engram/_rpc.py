@@ -18,7 +18,7 @@ from ._schema import message
 from ._transport import Begin, Cancelable, Commit, Reply, Transport
 from ._wire import members
 from .ids import ID, entity_of
-from .snapshots import Committed, CopyUsed, Instance, Missing, Snapshot, Update
+from .snapshots import Committed, CopyUsed, Missing, Snapshot, Update, snapshot_of
 from .times import Time
 
 _OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1), ("grpc.enable_retries", 0),
@@ -228,9 +228,7 @@ class Rpc(Transport):
         return self.snapshot(entity, answer.snapshot)
 
     def snapshot(self, entity: ID, s: Any) -> Snapshot:
-        instances = [Instance(i.payload.type, i.payload.data, i.sent if i.HasField("sent") else None,
-                              i.confidence if i.HasField("confidence") else 1.0, self.registry) for i in s.instances]
-        return Snapshot(entity, s.time, s.arrived, s.number, s.recalled, instances)
+        return snapshot_of(entity, s, self.registry)
 
     def query(self, request: bytes) -> Reply:
         reply, parse = Reply(), message("QueryResponse").FromString

@@ -15,7 +15,7 @@ from ._transport import Commit, Reply, Selector, Transport
 from ._wire import members
 from .idf import Registry, Type, nearest
 from .ids import ID, entity_of, time_of
-from .snapshots import Committed, CopyUsed, Missing, Result, Snapshot, lacking
+from .snapshots import Committed, CopyUsed, Missing, Result, Snapshot, lacking, snapshot_of
 from .stream import CommitStream
 from .times import Duration, SpanLike, Time, TimeLike, now, parse_span, parse_time
 from .watch import Watch
@@ -376,7 +376,7 @@ class Memory:
             answer = message("PredictResponse").FromString(self._servers.of(id.memory).call("Predict", message("PredictRequest")(ids=[id]).SerializeToString()))
             for p in answer.predictions:
                 error = errors.by_name(p.error.code, p.error.thing, p.error.message) if p.HasField("error") else None
-                found.append(Predicted(ID(p.id), _snapshot(id.entity, p.snapshot, self._servers.registry) if p.HasField("snapshot") else None, error))
+                found.append(Predicted(ID(p.id), snapshot_of(id.entity, p.snapshot, self._servers.registry) if p.HasField("snapshot") else None, error))
         return found
 
     # Types and segments
@@ -418,12 +418,7 @@ class Memory:
         data. AlreadyExists if there is another one of this ID."""
         from ._schema import message
 
-        request = message("AddSegmentRequest")()
-        segment = request.segment
-        segment.id, segment.type = id, type
-        segment.history.max_count, segment.history.max_bytes = max_count, max_bytes
-        segment.history.max_age_nanos = 0 if max_age is None else parse_span(max_age)
-        segment.durability = _query.choice("durability", durability, {"volatile": 0, "logged": 1, "synced": 2})
+        request = message("AddSegmentRequest")(segment=_query.segment(id, type, max_count, max_age, max_bytes, durability))
         self._servers.of(ID(id).memory).call("AddSegment", request.SerializeToString())
         self._segment_types.clear()
 
@@ -513,14 +508,6 @@ class Memory:
         from .world import World
 
         return World(self)
-
-
-def _snapshot(entity: ID, s: Any, registry: Any) -> Snapshot:
-    from .snapshots import Instance
-
-    instances = [Instance(i.payload.type, i.payload.data, i.sent if i.HasField("sent") else None,
-                          i.confidence if i.HasField("confidence") else 1.0, registry) for i in s.instances]
-    return Snapshot(entity, s.time, s.arrived, s.number, s.recalled, instances)
 
 
 def _merged(replies: list[Reply]) -> Result:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, TypeVar
 
 from . import errors
 from ._annotations import descriptors_of, identifier
-from ._query import choice
+from ._query import segment
 from ._schema import message
 from .ids import ID, entity_of
-from .snapshots import Instance, Snapshot
+from .snapshots import Instance, Snapshot, instance_of
 from .times import SpanLike, Time, parse_span, parse_time
 
 if TYPE_CHECKING:
@@ -124,10 +124,7 @@ class HostedMemory:
         """
         if any(s.id == f"{self.name}/{id}" for s in self._begin.segments):
             raise errors.AlreadyExists(f"{self.name}/{id}", "the segment was added already")
-        segment = self._begin.segments.add(id=ID(f"{self.name}/{id}"), type=self._type(id, type), durability=choice(
-            "durability", durability, {"volatile": 0, "logged": 1, "synced": 2}))
-        segment.history.max_count, segment.history.max_bytes = max_count, max_bytes
-        segment.history.max_age_nanos = 0 if max_age is None else parse_span(max_age)
+        self._begin.segments.append(segment(ID(f"{self.name}/{id}"), self._type(id, type), max_count, max_age, max_bytes, durability))
 
     def _type(self, id: str, of: Any) -> str:
         if isinstance(of, str):
@@ -235,9 +232,9 @@ class HostedMemory:
             logging.getLogger("engram").error("%s of the memory %s failed", name, self.name, exc_info=e)
 
     def _commit(self, call: Any, answer: Any) -> None:
-        u = EntityUpdate(entity_of(call.commit.entity), Time(call.commit.time), [
-            Instance(i.payload.type or self._m.segment_type(entity_of(call.commit.entity)), i.payload.data, i.sent if i.HasField("sent") else None,
-                     i.confidence if i.HasField("confidence") else 1.0, self._m._registry) for i in call.commit.instances])
+        entity = entity_of(call.commit.entity)
+        u = EntityUpdate(entity, Time(call.commit.time), [
+            instance_of(i, self._m._registry, i.payload.type or self._m.segment_type(entity)) for i in call.commit.instances])
         before = (u.entity, u.time, list(u.instances))
         self._hooks[_COMMIT](u)
         if (u.entity, u.time) == before[:2] and len(u.instances) == len(before[2]) and all(a is b for a, b in zip(u.instances, before[2])):

@@ -91,6 +91,17 @@ def _instance(type: str, data: bytes, sent: Optional[int], confidence: float, so
     return instance
 
 
+def instance_of(i: Any, types: "Registry", type: str = "") -> Instance:
+    """Makes an instance of the API's message; of the given type, where there is one."""
+    return Instance(type or i.payload.type, i.payload.data, i.sent if i.HasField("sent") else None,
+                    i.confidence if i.HasField("confidence") else 1.0, types)
+
+
+def snapshot_of(entity: ID, s: Any, types: "Registry") -> "Snapshot":
+    """Makes a snapshot of the API's message."""
+    return Snapshot(entity, s.time, s.arrived, s.number, s.recalled, [instance_of(i, types) for i in s.instances])
+
+
 def _snapshot(entity: ID, time: int, arrived: int, number: int, recalled: bool, instances: list[tuple[Any, ...]]) -> "Snapshot":
     return Snapshot(entity, time, arrived, number, recalled, [_instance(*i) for i in instances])
 
