@@ -222,3 +222,14 @@ func BenchmarkPrintID(b *testing.B) {
 		_ = id.String()
 	}
 }
+
+func TestSplitName(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"Object": {"", "Object"}, "robot1:Object": {"robot1", "Object"}, "r:a:b": {"r", "a:b"}, ":a": {"", ":a"}, "a:": {"", "a:"},
+	} {
+		robot, memory := engram.SplitName(name)
+		if robot != want[0] || memory != want[1] {
+			t.Errorf("%q is %q of %q", name, memory, robot)
+		}
+	}
+}

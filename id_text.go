@@ -138,3 +138,12 @@ func (id *ID) UnmarshalText(b []byte) error {
 	}
 	return err
 }
+
+// SplitName takes the name of a memory apart into the robot's and the memory's own:
+// "robot1:Object" is Object of robot1, "Object" that of no other robot.
+func SplitName(name string) (robot, memory string) {
+	if robot, memory, ok := strings.Cut(name, ":"); ok && robot != "" && memory != "" {
+		return robot, memory
+	}
+	return "", name
+}

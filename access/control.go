@@ -346,6 +346,17 @@ func (c *Control) May(ctx context.Context, a Actions, id engram.ID) bool {
 	return c.Allows(IdentityOf(ctx), a, id)
 }
 
+// Knows reports whether the identity of a call may do anything at all in a memory, and so may
+// know its name.
+func (c *Control) Knows(ctx context.Context, memory string) bool {
+	return c.grant(ctx).knowsMemory(memory)
+}
+
+// Administers notes that the identity of a call, which may do so, administers something.
+func (c *Control) Administers(ctx context.Context, thing, what string) {
+	c.note(Event{Kind: EventAdmin, Identity: IdentityOf(ctx), Action: Admin, Thing: thing, Text: what})
+}
+
 // Allows reports whether an identity may do all of the actions with on and all below it.
 func (c *Control) Allows(id Identity, a Actions, on engram.ID) bool {
 	return c.table.Load().grant(id).may(a, on)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mns"
@@ -32,7 +34,7 @@ func poseMemory(t *testing.T, x float64) server.Memory {
 		t.Fatal(err)
 	}
 	m := memory(client.PoseMemory)
-	m.Poses = service.New(store, service.Writes{})
+	m.Features = []feature.Feature{poses.Feature(service.New(store, service.Writes{}))}
 	return m
 }
 

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport"
 )
 
@@ -256,7 +255,7 @@ func (p *plan) errAbsent() error {
 	if err := p.why[memory]; err != nil {
 		return err
 	}
-	if robot, _ := mns.SplitName(memory); robot != "" {
+	if robot, _ := engram.SplitName(memory); robot != "" {
 		return engram.Errorf(engram.Unavailable, memory, "robot %s is not reached", robot)
 	}
 	return engram.Errorf(engram.Unavailable, memory, "the server that owns the memory is not reached")

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -55,7 +54,7 @@ func (c *router) resolve(ctx context.Context, memory string) (*host, error) {
 	if err == nil { // there are newer news
 		return nil, engram.Errorf(engram.Unavailable, memory, "the server that hosts the memory has just left the name system")
 	}
-	if robot, _ := mns.SplitName(memory); robot != "" && engram.CodeOf(err) == engram.NotFound && !c.routes().knows(robot) {
+	if robot, _ := engram.SplitName(memory); robot != "" && engram.CodeOf(err) == engram.NotFound && !c.routes().knows(robot) {
 		err = engram.Errorf(engram.Unavailable, memory, "robot %s is not reached: %w", robot, err)
 	}
 	return nil, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
 
@@ -57,7 +56,7 @@ func (c *router) routes() *routes {
 	claimed := map[*conn][]credentials.Claim{}
 	for m, e := range c.table {
 		h := &host{memory: m, local: e.Local(), since: e.SuspectedSince}
-		if robot, _ := mns.SplitName(m); e.Foreign() || e.Server == "" {
+		if robot, _ := engram.SplitName(m); e.Foreign() || e.Server == "" {
 			h.robot = cmp.Or(e.Robot, robot)
 		}
 		if e.Server != "" {
@@ -110,7 +109,7 @@ func (h holder) distance(home string) int {
 
 // name returns the name that a memory has here: without the own robot's.
 func (r *routes) name(memory string) string {
-	if robot, name := mns.SplitName(memory); robot != "" && robot == r.robot {
+	if robot, name := engram.SplitName(memory); robot != "" && robot == r.robot {
 		return name
 	}
 	return memory
@@ -216,7 +215,7 @@ func (r *routes) united(hosts []*host) []*host {
 func (s *selection) absent() []string {
 	var out []string
 	for n := range s.plain {
-		if robot, _ := mns.SplitName(n); robot != "" && s.r.hosts[n] == nil && !s.r.knows(robot) {
+		if robot, _ := engram.SplitName(n); robot != "" && s.r.hosts[n] == nil && !s.r.knows(robot) {
 			out = append(out, n)
 		}
 	}

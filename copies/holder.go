@@ -12,7 +12,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/internal/vfs"
-	"github.com/seed-301d4374/engram/mns"
 )
 
 // Options configures a [Holder].
@@ -216,7 +215,7 @@ func (h *Holder) normal(c service.Copy) (service.Copy, error) {
 		return c, err
 	}
 	memory := c.Pattern.Levels[0].Names[0]
-	if robot, name := mns.SplitName(memory); robot != "" && robot == h.o.Robot {
+	if robot, name := engram.SplitName(memory); robot != "" && robot == h.o.Robot {
 		memory = name
 		c.Pattern = rename(c.Pattern, name)
 	}

@@ -5,12 +5,11 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/mns"
 )
 
 // ownersName returns the name that a copied memory has at its owner.
 func ownersName(memory string) string {
-	_, name := mns.SplitName(memory)
+	_, name := engram.SplitName(memory)
 	return name
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/mns"
 )
 
 // rule has the holder make copies: one of each memory of another robot that its
@@ -72,7 +71,7 @@ func (h *Holder) expand() bool {
 		return false
 	}
 	memories = slices.DeleteFunc(memories, func(memory string) bool {
-		robot, _ := mns.SplitName(memory)
+		robot, _ := engram.SplitName(memory)
 		return robot == "" || robot == h.o.Robot
 	})
 	slices.Sort(memories)

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/copies"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/feature/pull"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -28,7 +29,7 @@ import (
 
 // node is a memory server, with a folder if dir is not "".
 type node struct {
-	*server.Server
+	*serve.Server
 	address string
 	stop    func()
 }
@@ -48,7 +49,7 @@ func startWith(t testing.TB, o rpc.Options, dir string, l net.Listener, memories
 			t.Fatal(err)
 		}
 	}
-	s, err := server.New(c)
+	s, err := serve.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +261,7 @@ func (l *link) total() int64 {
 
 // commit commits n snapshots of random payloads of so many bytes, and returns how many
 // payload bytes.
-func commit(t testing.TB, s *server.Server, entity string, from, n, size int) (bytes int64) {
+func commit(t testing.TB, s *serve.Server, entity string, from, n, size int) (bytes int64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(from), 7))
 	for i := range n {
@@ -312,7 +313,7 @@ func live(t testing.TB, h *copies.Holder, owner *node) (s service.Status) {
 	return s
 }
 
-func content(t testing.TB, s *server.Server, memory string) []string {
+func content(t testing.TB, s *serve.Server, memory string) []string {
 	t.Helper()
 	r, err := s.Query(t.Context(), engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(memory)}}.Select(engram.All()))
 	if err != nil {

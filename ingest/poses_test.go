@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
@@ -26,7 +28,7 @@ func imported(t *testing.T, name string) (service.Service, map[string]uint64) {
 			noted[n.Text] += n.Count
 		}
 	}
-	return s.Poses(), noted
+	return poses.NewClient(feature.Within(s)), noted
 }
 
 func answerAt(t *testing.T, p service.Service, target, source string, at engram.Time) service.Answer {

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/gen/foxglove"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ingest/recording"
@@ -39,7 +41,7 @@ func (r *recorder) moved(topic, parent, child string, log, stamp engram.Time, x 
 // look returns x of source in target, or the error.
 func look(t *testing.T, s *server.Server, target, source string, at engram.Time) (float64, error) {
 	t.Helper()
-	answers, err := s.Poses().LookUp(t.Context(), []service.Question{{Target: target, Source: source, Time: at}})
+	answers, err := poses.NewClient(feature.Within(s)).LookUp(t.Context(), []service.Question{{Target: target, Source: source, Time: at}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func beginCopying(t *testing.T, o ltm.Options) *life {
 	}
 	l := &life{Store: s, wm: wm.New(wm.Config{Types: s.Types(), Journal: s.Journal(), Now: o.Now})}
 	t.Cleanup(func() { l.end(t) })
-	if err := l.wm.Copies().Add("robot1:Test", "robot1"); err != nil {
+	if err := l.wm.Copies().Add("robot1:Test"); err != nil {
 		t.Fatal(err)
 	}
 	if l.begun, err = s.Begin(t.Context(), l.wm); err != nil {

@@ -49,8 +49,9 @@ func WithPoseRetention(keep pose.Retention) Option {
 // 2 GiB of payloads.
 func All(opts ...Option) []server.Memory {
 	o := optionsOf(opts)
+	p := newPoses(o.poses)
 	all := []server.Memory{
-		RobotState(opts...), Object(), Vision(), Speech(), Skill(), Navigation(), Grasp(),
+		robotState(p), object(p.service), Vision(), Speech(), Skill(), Navigation(), Grasp(),
 		World(), Knowledge(), SystemState(), Example(), GeneralPurpose(),
 	}
 	for i := range all {

@@ -4,14 +4,18 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
 )
 
 // Object is what objects there are, of which kinds, where, and what holds them. An
-// entity is an object, of Class a kind of objects.
-func Object() server.Memory {
+// entity is an object, of Class a kind of objects. Beside the memory RobotState (see [All]) it
+// completes attachments that end by where the object was let go.
+func Object() server.Memory { return object(nil) }
+
+func object(poses service.Service) server.Memory {
 	const name = "Object"
-	let := &released{}
+	let := &released{poses: poses}
 	// A hand's entity holds one object after another: each stays where it was let go, however long ago.
 	grasps := engram.Bounds{MaxCount: 10_000, MaxBytes: 8 * mib}
 	minutes := engram.Bounds{MaxCount: 10_000, MaxAge: 15 * time.Minute, MaxBytes: 8 * mib}

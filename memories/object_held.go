@@ -13,7 +13,10 @@ import (
 )
 
 // released completes attachments that end: what is let go stays where it was then.
-type released struct{ host atomic.Pointer[poseHost] }
+type released struct {
+	poses service.Service // nil without
+	host  atomic.Pointer[poseHost]
+}
 
 // poseHost is a server that keeps poses.
 type poseHost struct {
@@ -23,8 +26,8 @@ type poseHost struct {
 
 // start is the Start hook of the memory Object.
 func (r *released) start(_ context.Context, svc engram.Service) error {
-	if h, ok := svc.(interface{ Poses() service.Service }); ok && h.Poses() != nil {
-		r.host.Store(&poseHost{svc, h.Poses()})
+	if r.poses != nil {
+		r.host.Store(&poseHost{svc, r.poses})
 	}
 	return nil
 }

@@ -47,18 +47,22 @@ func acquire(t *testing.T, p service.Service, sensor string, when engram.Time, d
 // the same number after a restart; one that was released is not.
 func TestAcquisitionsSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
-	open := func() *server.Server { return withLog(t, dir) }
+	var p *poses
+	open := func() *server.Server {
+		p = newPoses(DefaultPoseRetention())
+		return withLogOf(t, dir, p)
+	}
 	s := open()
 	drive(t, s)
 	mustPut(t, s, "RobotState/Revision/rover1/slam", second, map[string]any{"keys": []any{placed("map", "odom", 10, 0, "timestamp", second)}})
 	image := engram.MustID("Vision/ImageRGB/rover1/head/1970-01-01 00:00:02")
-	a := acquire(t, s.Poses(), "rover1/head", 2*second, image)
-	gone := acquire(t, s.Poses(), "rover1/head", second)
-	if again := acquire(t, s.Poses(), "head", 2*second); again.ID != a.ID {
+	a := acquire(t, posesOf(s), "rover1/head", 2*second, image)
+	gone := acquire(t, posesOf(s), "rover1/head", second)
+	if again := acquire(t, posesOf(s), "head", 2*second); again.ID != a.ID {
 		t.Errorf("acquired at the same time again it is %d, not %d", again.ID, a.ID)
 	}
-	a = acquire(t, s.Poses(), "head", 2*second, image)
-	if err := s.Poses().Release(t.Context(), gone.ID); err != nil {
+	a = acquire(t, posesOf(s), "head", 2*second, image)
+	if err := posesOf(s).Release(t.Context(), gone.ID); err != nil {
 		t.Fatal(err)
 	}
 	check := func() {
@@ -85,13 +89,13 @@ func TestAcquisitionsSurviveARestart(t *testing.T) {
 	s = open()
 	defer s.Close()
 	check()
-	wantLeftOut(t, s.Poses(), map[string]uint64{})
-	if err := s.Poses().Release(t.Context(), gone.ID); engram.CodeOf(err) != engram.NotFound {
+	wantLeftOut(t, posesOf(s), map[string]uint64{})
+	if err := posesOf(s).Release(t.Context(), gone.ID); engram.CodeOf(err) != engram.NotFound {
 		t.Errorf("the restart brought back what was released: %v", err)
 	}
 	// It is told when a revision moves it, and its number is not given away.
 	mustPut(t, s, "RobotState/Proprioception/rover1/rover1", 2*second, map[string]any{"name": []any{"pan"}, "position": []any{0.0}})
-	watch, err := s.Poses().Watch(t.Context(), pose.Changes{Target: "map", Source: "rover1/head", OnlyAcquired: true}, nil)
+	watch, err := p.service.Watch(t.Context(), pose.Changes{Target: "map", Source: "rover1/head", OnlyAcquired: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +105,7 @@ func TestAcquisitionsSurviveARestart(t *testing.T) {
 	if err != nil || len(ev.Moved) != 1 || ev.Moved[0].ID != a.ID || math.Abs(ev.Moved[0].Trans-1) > 1e-9 {
 		t.Errorf("%+v, %v", ev, err)
 	}
-	if next := acquire(t, s.Poses(), "rover1/tray", 3*second); next.ID <= a.ID || next.ID <= gone.ID-1 {
+	if next := acquire(t, posesOf(s), "rover1/tray", 3*second); next.ID <= a.ID || next.ID <= gone.ID-1 {
 		t.Errorf("the next is %d", next.ID)
 	}
 }

@@ -62,9 +62,9 @@ func TestPaceOfRuns(t *testing.T) {
 					}
 				}
 				for stamp, x := range said {
-					at(t, s.Poses(), "sim/odom", "sim/base", stamp, x, 0, 0)
+					at(t, posesOf(s), "sim/odom", "sim/base", stamp, x, 0, 0)
 				}
-				if a := ask(t, s.Poses(), "sim/odom", "sim/base", engram.Time(c.all[0].from)); a.Err == nil && !c.keep {
+				if a := ask(t, posesOf(s), "sim/odom", "sim/base", engram.Time(c.all[0].from)); a.Err == nil && !c.keep {
 					t.Errorf("of the run before is answered %v", a)
 				}
 			})
@@ -105,7 +105,7 @@ func TestRunsOfARobot(t *testing.T) {
 					time.Sleep(100 * time.Millisecond / pace)
 				}
 			}
-			p := s.Poses()
+			p := posesOf(s)
 			at(t, p, "sim/odom", "sim/base", 2*second, 2, 0, 0)
 			at(t, p, "sim/earth", "sim/map", 2*second, 2, 0, 0)
 			at(t, p, "sim/base", "sim/camera", 2*second, 0.5, 0, 0)

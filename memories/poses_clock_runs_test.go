@@ -47,7 +47,7 @@ func TestRunsOfALiveClock(t *testing.T) {
 		}
 		check := func(s *server.Server, joints bool) {
 			t.Helper()
-			p := s.Poses()
+			p := posesOf(s)
 			for _, when := range []engram.Time{second * 11 / 10, second * 14 / 10, second * 3 / 2, second * 11 / 2} {
 				seconds := float64(when) / 1e9
 				at(t, p, "sim/odom", "sim/base", when, 100+seconds, 0, 0)
@@ -140,7 +140,7 @@ func TestRunOlderThanWhatIsKept(t *testing.T) {
 				time.Sleep(200 * time.Millisecond)
 			}
 		}
-		at(t, s.Poses(), "sim/odom", "sim/base", 3*second, 15, 1, 0)
+		at(t, posesOf(s), "sim/odom", "sim/base", 3*second, 15, 1, 0)
 	})
 }
 
@@ -166,7 +166,7 @@ func TestLateDataLetsGoOfNothing(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 		}
 		for i := range engram.Time(50) {
-			at(t, s.Poses(), "sim/odom", "sim/base", i*second/5, float64(i)/5, 0, 0)
+			at(t, posesOf(s), "sim/odom", "sim/base", i*second/5, float64(i)/5, 0, 0)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestWritesInAnyOrderStay(t *testing.T) {
 				time.Sleep(pause)
 			}
 			for _, when := range []engram.Time{800*second + second/2, 949 * second, 1000 * second, 1018*second + second/2} {
-				at(t, s.Poses(), "r/odom", "r/base", when, float64(when)/1e9, 0, 0)
+				at(t, posesOf(s), "r/odom", "r/base", when, float64(when)/1e9, 0, 0)
 			}
 		})
 	}

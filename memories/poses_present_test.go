@@ -25,7 +25,7 @@ func TestPosesOfAClockThatIsSetRight(t *testing.T) {
 	defer s.Close()
 	latest := func() service.Answer {
 		t.Helper()
-		a, err := s.Poses().LookUp(t.Context(), []service.Question{{Target: "odom", Source: "rover1/head", When: service.LatestCommon}})
+		a, err := posesOf(s).LookUp(t.Context(), []service.Question{{Target: "odom", Source: "rover1/head", When: service.LatestCommon}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +80,6 @@ func TestPosesOfARecordingFromTheFuture(t *testing.T) {
 	}
 	mustPut(t, s, "RobotState/Localization/rover1/odom", now, placed("/odom", "base", 1, 0))
 	for i := range engram.Time(5) {
-		at(t, s.Poses(), "map", "bag/base", later+i*second, float64(i), 0, 0)
+		at(t, posesOf(s), "map", "bag/base", later+i*second, float64(i), 0, 0)
 	}
 }

@@ -77,7 +77,7 @@ func TestPosesRestAndMove(t *testing.T) {
 			for i := 0; life == 0 && i < len(said); i++ {
 				said[i](t, s)
 			}
-			check(s.Poses())
+			check(posesOf(s))
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestPosesRestAndMove(t *testing.T) {
 			for i := 0; life == 0 && i < len(said); i++ {
 				said[i](t, s)
 			}
-			check(s.Poses())
+			check(posesOf(s))
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestPosesRestAfterARestart(t *testing.T) {
 			tf(t, s, 4300*second, "map", "odom", 7, true)
 			tf(t, s, 4300*second, "base", "mast", 1, true)
 		}
-		p := s.Poses()
+		p := posesOf(s)
 		at(t, p, "r/base", "r/mast", -5*second, 1, 0, 0)
 		at(t, p, "r/base", "r/mast", 5000*second, 1, 0, 0)
 		at(t, p, "r/map", "r/odom", 100*second, 1, 0, 0)
@@ -145,7 +145,7 @@ func TestPosesRestAfterARestart(t *testing.T) {
 func TestPosesRestWithRevisions(t *testing.T) {
 	dir := t.TempDir()
 	s := withLog(t, dir)
-	p := s.Poses()
+	p := posesOf(s)
 	tf(t, s, 1*second, "odom", "base", 1, true)
 	tf(t, s, 1*second, "base", "cam", 0.5, true)
 	if _, err := p.CommitRevision(t.Context(), service.Transaction{
@@ -175,15 +175,15 @@ func TestPosesRestWithRevisions(t *testing.T) {
 	}
 	s = withLog(t, dir)
 	defer s.Close()
-	check(s.Poses())
+	check(posesOf(s))
 
-	before := s.Poses()
+	before := posesOf(s)
 	revisions, err := before.Revisions(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	tf(t, s, 5*second, "base", "cam", 0.9, true)
-	at(t, s.Poses(), "r/base", "r/cam", 2*second, 0.9, 0, 0)
+	at(t, posesOf(s), "r/base", "r/cam", 2*second, 0.9, 0, 0)
 	last := revisions.List[len(revisions.List)-1].Revision
 	changes, err := before.Diff(t.Context(), "r/base", "r/cam", last, last+1, pose.Threshold{Trans: 1e-3, Rot: 1})
 	if err != nil || len(changes) != 1 || math.Abs(changes[0].Trans-0.2) > 1e-9 {

@@ -16,12 +16,18 @@ import (
 // withLog returns a server that has the poses of a log.
 func withLog(t *testing.T, dir string) *server.Server {
 	t.Helper()
+	return withLogOf(t, dir, newPoses(DefaultPoseRetention()))
+}
+
+// withLogOf is withLog with the poses that the server keeps.
+func withLogOf(t *testing.T, dir string, p *poses) *server.Server {
+	t.Helper()
 	types := idf.NewRegistry()
 	journal, err := wal.OpenJournal(wal.JournalOptions{Dir: dir, Types: types})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Memories: []server.Memory{RobotState()}, Types: types, Journal: journal})
+	s, err := server.New(server.Config{Memories: []server.Memory{robotState(p)}, Types: types, Journal: journal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,14 +53,14 @@ func TestPosesSurviveARestart(t *testing.T) {
 	drive(t, s)
 	mustPut(t, s, "RobotState/Localization/rover1/tray,mug", 1*second, placed("tray", "mug", 1, 0))
 	mustPut(t, s, "RobotState/Localization/rover1/mast,mug", 3*second, placed("mast", "mug", 2, 0))
-	if _, err := s.Poses().CommitRevision(t.Context(), service.Transaction{
+	if _, err := posesOf(s).CommitRevision(t.Context(), service.Transaction{
 		Author:       "slam",
 		Keys:         []service.Key{{Parent: "rover1/map", Child: "rover1/odom", Time: second}},
 		Calibrations: []service.Calibration{{Parent: "rover1/base", Child: "rover1/tray", Valid: engram.Always(), Pose: pose.Translation(0.7, 0, 0)}},
 	}); engram.CodeOf(err) != engram.Invalid {
 		t.Fatal("a zero quaternion: ", err)
 	}
-	if _, err := s.Poses().CommitRevision(t.Context(), service.Transaction{
+	if _, err := posesOf(s).CommitRevision(t.Context(), service.Transaction{
 		Author: "slam",
 		Keys: []service.Key{
 			{Parent: "rover1/map", Child: "rover1/odom", Time: second, Pose: pose.Identity()},
@@ -64,17 +70,17 @@ func TestPosesSurviveARestart(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	check(s.Poses())
+	check(posesOf(s))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = open()
 	defer s.Close()
-	check(s.Poses())
-	wantLeftOut(t, s.Poses(), map[string]uint64{})
+	check(posesOf(s))
+	wantLeftOut(t, posesOf(s), map[string]uint64{})
 	// It goes on where it was.
 	mustPut(t, s, "RobotState/Localization/rover1/odom", 4*second, placed("odom", "base", 4, 0))
-	at(t, s.Poses(), "rover1/map", "rover1/base", 4*second, 22, 5, 0)
+	at(t, posesOf(s), "rover1/map", "rover1/base", 4*second, 22, 5, 0)
 }
 
 // A memory that has more on disk than one answer may hold is started nevertheless.
@@ -95,7 +101,7 @@ func TestPosesStartWithMoreThanAnAnswer(t *testing.T) {
 				mustPut(t, s, "RobotState/Localization/rover1/odom,base", engram.Time(i)*second, placed("odom", "base", float64(i), 0))
 			}
 		}
-		at(t, s.Poses(), "rover1/odom", "rover1/base", (committed-1)*second, committed-1, 0, 0)
+		at(t, posesOf(s), "rover1/odom", "rover1/base", (committed-1)*second, committed-1, 0, 0)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
+	posesfeature "github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
@@ -20,14 +22,18 @@ const roverURDF = `<robot name="anything">
 
 const second = engram.Time(1e9)
 
+// posesOf returns the poses that a server offers, as a program within its process has them.
+func posesOf(s *server.Server) service.Service { return posesfeature.NewClient(feature.Within(s)) }
+
 func newPoseServer(t *testing.T) (*server.Server, service.Service) {
 	t.Helper()
-	s, err := server.New(server.Config{Memories: []server.Memory{RobotState()}})
+	p := newPoses(DefaultPoseRetention())
+	s, err := server.New(server.Config{Memories: []server.Memory{robotState(p)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return s, s.Poses()
+	return s, p.service
 }
 
 // put commits one value; the error is the update's.

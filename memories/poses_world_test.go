@@ -16,7 +16,8 @@ import (
 
 func newWorldServer(t *testing.T, robot string) (*server.Server, service.Service) {
 	t.Helper()
-	s, err := server.New(server.Config{Robot: robot, Memories: []server.Memory{RobotState(), Object(), World()}, Log: testkit.Quiet})
+	p := newPoses(DefaultPoseRetention())
+	s, err := server.New(server.Config{Robot: robot, Memories: []server.Memory{robotState(p), object(p.service), World()}, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func newWorldServer(t *testing.T, robot string) (*server.Server, service.Service
 			t.Error(err)
 		}
 	})
-	return s, s.Poses()
+	return s, p.service
 }
 
 // named runs a test for a robot without a name, one that a fleet calls as its own data do, and

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
+	posesfeature "github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -14,9 +16,10 @@ import (
 //
 // The memory keeps a [pose.Store] of all this, which it serves; docs/pose.md says
 // how commits come into it.
-func RobotState(opts ...Option) server.Memory {
+func RobotState(opts ...Option) server.Memory { return robotState(newPoses(optionsOf(opts).poses)) }
+
+func robotState(p *poses) server.Memory {
 	const name = "RobotState"
-	p := newPoses(optionsOf(opts).poses)
 	// What poses are rebuilt from is in the log where there is one, but for joint
 	// states, which are worth nothing after a restart. A revision carries what it came
 	// to, so that it does not need the odometry which the memory has forgotten since.
@@ -43,6 +46,6 @@ func RobotState(opts ...Option) server.Memory {
 			Write:    map[string]server.WriteHook{"Localization": p.writeLocalization, "Revision": p.writeRevision, "Acquisition": p.writeAcquisition},
 			Stored:   p.stored,
 		},
-		Poses: p.service,
+		Features: []feature.Feature{posesfeature.Feature(p.service)},
 	}
 }

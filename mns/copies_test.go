@@ -54,15 +54,7 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-func TestSplitName(t *testing.T) {
-	for name, want := range map[string][2]string{
-		"Object": {"", "Object"}, "robot1:Object": {"robot1", "Object"}, "r:a:b": {"r", "a:b"}, ":a": {"", ":a"}, "a:": {"", "a:"},
-	} {
-		robot, memory := mns.SplitName(name)
-		if robot != want[0] || memory != want[1] {
-			t.Errorf("%q is %q of %q", name, memory, robot)
-		}
-	}
+func TestForeign(t *testing.T) {
 	e := mns.Entry{Memory: "robot1:Object", Robot: "robot1"}
 	own := mns.Entry{Memory: "Object", Robot: "robot1"}
 	odd := mns.Entry{Memory: "robot1", Robot: "robot1"}

@@ -169,7 +169,7 @@ func (l *Local) Resolve(ctx context.Context, memory string) (Entry, error) {
 }
 
 func (l *Local) resolveLocked(memory string) (Entry, error) {
-	if robot, name := SplitName(memory); robot != "" && robot == l.robot {
+	if robot, name := engram.SplitName(memory); robot != "" && robot == l.robot {
 		memory = name
 	}
 	if e, ok := l.table.Entry(memory); ok {

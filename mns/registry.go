@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -132,15 +131,6 @@ func (e Entry) Holders() []string {
 		names = append(names, c.Server)
 	}
 	return names
-}
-
-// SplitName takes the name of a memory apart into the robot's and the memory's own:
-// "robot1:Object" is Object of robot1, "Object" that of no other robot.
-func SplitName(name string) (robot, memory string) {
-	if robot, memory, ok := strings.Cut(name, ":"); ok && robot != "" && memory != "" {
-		return robot, memory
-	}
-	return "", name
 }
 
 // Event is a change of the registry.

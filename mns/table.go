@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/seed-301d4374/engram"
 )
 
 // Table puts entries together from what servers host and what they hold copies of:
@@ -71,7 +73,7 @@ func (t *Table) Entry(memory string) (e Entry, ok bool) {
 	}
 	if !ok {
 		e.Memory = memory
-		e.Robot, _ = SplitName(memory)
+		e.Robot, _ = engram.SplitName(memory)
 	}
 	e.Copies = slices.SortedFunc(maps.Values(held), func(a, b Copy) int {
 		return cmp.Or(cmp.Compare(a.Robot, b.Robot), cmp.Compare(a.Server, b.Server))

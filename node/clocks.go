@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/policy"
-	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/ops/clock"
 	"github.com/seed-301d4374/engram/ops/health"
 	"github.com/seed-301d4374/engram/world"
@@ -62,7 +61,7 @@ func (n *Node) futureHealth(ctx context.Context) (health.Status, string) {
 	var furthest engram.ID
 	var by time.Duration
 	for _, memory := range slices.Concat(n.srv.Memories(), n.srv.Copies()) {
-		robot, _ := mns.SplitName(memory)
+		robot, _ := engram.SplitName(memory)
 		now := n.now().Add(skews[robot])
 		q := engram.Query{Target: engram.TargetWM, WithoutPayload: true}
 		for _, p := range world.PatternsIn(memory) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/edge/web"
 	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/ltm"
@@ -31,7 +32,7 @@ import (
 
 // Node is a memory server with its name system, on the network. Safe for concurrent use.
 type Node struct {
-	srv       *server.Server
+	srv       *serve.Server
 	local     *mns.Local // without a backbone
 	backbone  *fabric    // nil without one
 	names     mns.Registry
@@ -118,10 +119,10 @@ func New(ctx context.Context, c Config) (n *Node, err error) {
 			return n, err
 		}
 	}
-	if n.srv, err = server.New(server.Config{Robot: n.robot, Memories: c.Memories, Now: c.Now, Limits: c.Limits, Store: n.store, Announce: n.announce}); err != nil {
+	if n.srv, err = serve.New(server.Config{Robot: n.robot, Memories: c.Memories, Now: c.Now, Limits: c.Limits, Store: n.store, Announce: n.announce}); err != nil {
 		return n, err
 	}
-	n.security.begin(n.srv)
+	n.security.begin(n.srv.Server)
 	n.options.Robot = n.robot
 	if !c.NoPage {
 		o := web.Options{Robot: n.robot, Assets: c.Assets, Now: c.Now, Log: c.Operations.Log}
@@ -194,7 +195,7 @@ func (n *Node) announce(ctx context.Context, memories func() []string) error {
 
 // Server returns the memory server, for calls inside the process. No access rules stand
 // before it.
-func (n *Node) Server() *server.Server { return n.srv }
+func (n *Node) Server() *server.Server { return n.srv.Server }
 
 // Store returns the long-term memory; nil without one. The node closes it.
 func (n *Node) Store() *ltm.Store { return n.store }

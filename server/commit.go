@@ -9,7 +9,7 @@ import (
 
 // Commit implements engram.Writer.
 func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return nil, err
 	}
 	if !s.concernsHooks(c) {

@@ -15,7 +15,7 @@ const pipelineDepth = 1024
 // CommitStream implements engram.CommitStreamer. In process there is nothing to
 // overlap with: Send commits at once, and Recv hands the answers over.
 func (s *Server) CommitStream(ctx context.Context) (engram.CommitStream, error) {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)

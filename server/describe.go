@@ -8,10 +8,10 @@ import (
 
 // AddCoreSegment implements engram.Segments.
 func (s *Server) AddCoreSegment(ctx context.Context, seg engram.CoreSegment) error {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return err
 	}
-	if err := s.refuseCopy(seg.ID); err != nil {
+	if err := refuseCopy(s.wm, seg.ID); err != nil {
 		return err
 	}
 	return s.wm.AddCoreSegment(ctx, seg)
@@ -19,10 +19,10 @@ func (s *Server) AddCoreSegment(ctx context.Context, seg engram.CoreSegment) err
 
 // AddProviderSegment implements engram.Segments.
 func (s *Server) AddProviderSegment(ctx context.Context, seg engram.ProviderSegment) error {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return err
 	}
-	if err := s.refuseCopy(seg.ID); err != nil {
+	if err := refuseCopy(s.wm, seg.ID); err != nil {
 		return err
 	}
 	return s.wm.AddProviderSegment(ctx, seg)
@@ -30,10 +30,10 @@ func (s *Server) AddProviderSegment(ctx context.Context, seg engram.ProviderSegm
 
 // RemoveSegment implements engram.Segments.
 func (s *Server) RemoveSegment(ctx context.Context, id engram.ID) error {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return err
 	}
-	if err := s.refuseCopy(id); err != nil {
+	if err := refuseCopy(s.wm, id); err != nil {
 		return err
 	}
 	if err := s.wm.RemoveSegment(ctx, id); err != nil {
@@ -50,15 +50,19 @@ func (s *Server) RemoveSegment(ctx context.Context, id engram.ID) error {
 
 // Describe implements engram.Segments.
 func (s *Server) Describe(ctx context.Context, p engram.Pattern) ([]engram.Description, error) {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return nil, err
 	}
-	return s.describe(ctx, p)
+	known, err := s.wm.Describe(ctx, p)
+	if err != nil || s.ltm == nil {
+		return known, err
+	}
+	return s.ltm.Describe(ctx, p, known)
 }
 
 // AddType implements engram.Types.
 func (s *Server) AddType(ctx context.Context, t engram.TypeDef) error {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return err
 	}
 	return s.wm.AddType(ctx, t)
@@ -66,7 +70,7 @@ func (s *Server) AddType(ctx context.Context, t engram.TypeDef) error {
 
 // Type implements engram.Types.
 func (s *Server) Type(ctx context.Context, name string) (engram.TypeDef, error) {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return engram.TypeDef{}, err
 	}
 	return s.wm.Type(ctx, name)
@@ -74,7 +78,7 @@ func (s *Server) Type(ctx context.Context, name string) (engram.TypeDef, error) 
 
 // TypeNames implements engram.Types.
 func (s *Server) TypeNames(ctx context.Context) ([]string, error) {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return nil, err
 	}
 	return s.wm.TypeNames(ctx)
@@ -83,7 +87,7 @@ func (s *Server) TypeNames(ctx context.Context) ([]string, error) {
 // Stats implements engram.Statistician. What hooks refused is counted with what
 // the working memory refused, and what is known only from disk is told, too.
 func (s *Server) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([]engram.Stats, error) {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return nil, err
 	}
 	stats, err := s.wm.Stats(ctx, p, depth)

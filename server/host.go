@@ -28,7 +28,7 @@ type hostings struct {
 // where there is a long-term memory, after its next start, too.
 func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
 	s := h.s
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return err
 	}
 	select {
@@ -41,7 +41,7 @@ func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
 	switch {
 	case !done && s.hosted.Load().hooks[m.Name] != nil:
 		return engram.Errorf(engram.AlreadyExists, m.Name, "the server has a memory of this name itself; choose another")
-	case slices.Contains(s.Copies(), m.Name):
+	case slices.Contains(s.wm.Copies().Names(), m.Name):
 		return engram.Errorf(engram.Conflict, m.Name, "the server holds a copy of this memory; end that, or choose another name")
 	case !again && len(h.taken) >= maxHosted:
 		return engram.Errorf(engram.Exhausted, m.Name, "programs host %d memories here already", maxHosted)

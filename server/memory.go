@@ -6,7 +6,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/ltm/policy"
-	"github.com/seed-301d4374/engram/pose/service"
 )
 
 // Memory defines a concrete memory.
@@ -23,10 +22,8 @@ type Memory struct {
 	// state of something else, unless a long-term memory records it.
 	KeepNewest bool
 	Hooks      Hooks
-	// Poses is the store of poses that the memory keeps, if it keeps one; at most one
-	// memory of a server does.
-	Poses service.Service
-	// Features are what the memory offers beside commit, query, subscribe and predict.
+	// Features are what the memory offers beside commit, query, subscribe and predict. At most
+	// one memory of a server offers a service.
 	Features []feature.Feature
 }
 

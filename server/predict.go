@@ -9,7 +9,7 @@ import (
 // Predict implements engram.Predictor: it asks the Predict hook of each memory for
 // the IDs that lie in it. Every ID has its own answer or error.
 func (s *Server) Predict(ctx context.Context, ids []engram.ID) ([]engram.Prediction, error) {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return nil, err
 	}
 	answers := make([]engram.Prediction, len(ids))

@@ -17,7 +17,7 @@ func (s *Server) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 	}
 	r, err := s.query(ctx, q)
 	if err == nil {
-		s.explainCopies(ctx, &q, r)
+		s.copied.tell(ctx, &q, r)
 	}
 	return r, err
 }
@@ -42,7 +42,7 @@ func (s *Server) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 		return err
 	}
 	last := &engram.Result{}
-	if s.explainCopies(ctx, &q, last); len(last.Missing)+len(last.Copies) > 0 {
+	if s.copied.tell(ctx, &q, last); len(last.Missing)+len(last.Copies) > 0 {
 		return part(last)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (s *Server) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time
 
 func (s *Server) runLatestHooks(ctx context.Context, entity engram.ID, sel engram.SnapshotSelector) error {
 	m := s.hosted.Load()
-	if err := s.alive(); err != nil || !m.has.query {
+	if err := s.Alive(); err != nil || !m.has.query {
 		return err
 	}
 	if h := m.hooks[entity.Memory()]; h == nil || h.Query == nil {
@@ -97,7 +97,7 @@ func (s *Server) runLatestHooks(ctx context.Context, entity engram.ID, sel engra
 // once, so that several that hang take no longer than one.
 func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
 	m := s.hosted.Load()
-	if err := s.alive(); err != nil || !m.has.query {
+	if err := s.Alive(); err != nil || !m.has.query {
 		return err
 	}
 	matchers := make([]engram.NameMatcher, len(q.Memories))
@@ -139,7 +139,7 @@ func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
 
 // Subscribe implements engram.Subscriber.
 func (s *Server) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
-	if err := s.alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return nil, err
 	}
 	return s.wm.Subscribe(ctx, sub)

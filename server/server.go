@@ -19,7 +19,6 @@ import (
 	longterm "github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -50,18 +49,18 @@ type Config struct {
 
 // Server hosts memories. It implements feature.Server. Safe for concurrent use.
 type Server struct {
-	*holding
 	wm    *wm.WM
 	ltm   *ltm.Store // nil if there is no long-term memory
 	log   *slog.Logger
 	robot string
-	poses service.Service
 
 	hosted  offered
 	hosting hostings
 	hosts   *hosting.Hosts // of memories of programs
 
 	features []feature.Feature // of the memories
+	refused  refusals
+	copied   copied
 
 	journal  *wal.Journal  // nil without a log
 	settle   time.Duration // see Config.CloseWithin
@@ -95,8 +94,6 @@ func New(c Config) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	s.holding = &holding{wm: s.wm, ltm: s.ltm, journal: s.journal, log: s.log, alive: s.alive,
-		hosts: func(memory string) bool { return s.hosted.Load().hooks[memory] != nil }}
 	s.hosting.s = s
 	s.hosts = hosting.New(&s.hosting, s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -117,7 +114,7 @@ func (s *Server) start(c *Config) error {
 		}
 	}
 	s.hosting.addKnown()
-	if err := s.addCopies(); err != nil {
+	if err := addCopies(s); err != nil {
 		return err
 	}
 	if err := s.restore(c.Journal); err != nil {
@@ -192,11 +189,10 @@ func (s *Server) add(m *Memory, c *Config) error {
 			return err
 		}
 	}
-	if m.Poses != nil {
-		if s.poses != nil {
-			return engram.Errorf(engram.AlreadyExists, "", "another memory of this server keeps poses already")
+	for i := range m.Features {
+		if at := slices.IndexFunc(s.features, func(f feature.Feature) bool { return f.Service == m.Features[i].Service }); at >= 0 {
+			return engram.Errorf(engram.AlreadyExists, "", "another memory of this server offers %s already", m.Features[i].Service)
 		}
-		s.poses = m.Poses
 	}
 	s.features = append(s.features, m.Features...)
 	s.hosted.change(func(all *hosted) { all.add(m.Name, m.Hooks, false) })
@@ -265,9 +261,6 @@ func (s *Server) Programs() mns.Yielder { return &s.hosting }
 // Memories returns the names of the memories hosted, sorted.
 func (s *Server) Memories() []string { return slices.Clone(s.hosted.Load().names) }
 
-// Poses returns the poses that a memory of the server keeps, nil if none does.
-func (s *Server) Poses() service.Service { return s.poses }
-
 // LongTerm returns what the long-term memory offers, nil if the server has none.
 func (s *Server) LongTerm() longterm.Service {
 	if s.ltm == nil {
@@ -300,7 +293,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-func (s *Server) alive() error {
+// Alive returns Unavailable once the server is closed.
+func (s *Server) Alive() error {
 	if s.closed.Load() {
 		return engram.Errorf(engram.Unavailable, "", "the memory server is closed")
 	}

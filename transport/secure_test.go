@@ -18,6 +18,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 	"github.com/seed-301d4374/engram/ltm"
@@ -64,7 +65,7 @@ func (n *noted) has(kind access.EventKind, id access.Identity) bool {
 
 // guarded serves a server behind rules, over TLS and beside that on a Unix socket.
 type guarded struct {
-	*server.Server
+	*serve.Server
 	rules *access.Control
 	tcp   string // address
 	unix  string
@@ -85,7 +86,7 @@ func (d deployed) serve(rules string, memories ...server.Memory) guarded {
 			t.Fatal(err)
 		}
 	}
-	if g.Server, err = server.New(config); err != nil {
+	if g.Server, err = serve.New(config); err != nil {
 		t.Fatal(err)
 	}
 	e, err := transport.ListenSecurely(secure.Options{Credentials: d.Server(d.t, "server"), Access: g.rules},

@@ -16,13 +16,13 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/feature/longterm"
 	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/feature/pull"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/ltm"
 	ltmservice "github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/memories"
@@ -138,15 +138,23 @@ func everyProcedureBehindRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serving.NewOf(t, server.Config{Store: store, Log: testkit.Quiet, Memories: []server.Memory{
+	s, err := serve.New(server.Config{Store: store, Log: testkit.Quiet, Memories: []server.Memory{
 		{Name: "Hidden", Segments: []engram.CoreSegment{{ID: engram.MustID("Hidden/S")}}}, memories.RobotState(), memories.Knowledge()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	commit(t, s, "Hidden/S/p/e")
 	names := mns.NewLocal()
 	defer names.Close()
 	if _, err := names.Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"Hidden"}, Addresses: []string{"unix:/Hidden"}}); err != nil {
 		t.Fatal(err)
 	}
-	h := rpc.NewHandler(feature.Guard(s, rules), access.GuardNames(names, rules), rpc.Options{Log: testkit.Quiet})
+	h := rpc.NewHandler(feature.Guard(s, rules), mns.Guard(names, rules), rpc.Options{Log: testkit.Quiet})
 	asked, waited := 0, 0
 	protoregistry.GlobalFiles.RangeFilesByPackage("engram.v1", func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {

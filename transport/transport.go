@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport/local"
@@ -115,7 +114,7 @@ func (e *Endpoint) Serve(ctx context.Context, svc feature.Server, names mns.Regi
 	if rules := e.secure.Access; rules != nil {
 		svc = feature.Guard(svc, rules)
 		if names != nil {
-			names = access.GuardNames(names, rules)
+			names = mns.Guard(names, rules)
 		}
 		o.Features = slices.Clone(o.Features)
 		for i, f := range o.Features {

@@ -18,7 +18,7 @@ func (w *WM) Copies() Copies { return Copies{&w.writer} }
 // Add adds a memory that is a copy of what another server owns: it is written to
 // by [Copies.Write] only, and commits to it are refused. Adding it again does nothing;
 // Conflict if there is a memory of that name that is not a copy.
-func (cs Copies) Add(name, owner string) error {
+func (cs Copies) Add(name string) error {
 	id, err := engram.NewID(name)
 	if err != nil {
 		return err
@@ -27,15 +27,12 @@ func (cs Copies) Add(name, owner string) error {
 	defer cs.mu.Unlock()
 	m, ok := cs.memories.Get(name)
 	if !ok {
-		m = &memory{id: id, copied: true, feed: &cs.mu.feed}
-		m.owner.Store(&owner)
-		cs.memories.add(name, m)
+		cs.memories.add(name, &memory{id: id, copied: true, feed: &cs.mu.feed})
 		return nil
 	}
 	if !m.copied {
 		return engram.Errorf(engram.Conflict, name, "this server owns the memory; it cannot hold a copy of it")
 	}
-	m.owner.Store(&owner)
 	return nil
 }
 
@@ -77,9 +74,9 @@ func (m *memory) refuseCommit(entity engram.ID) error {
 	if !m.copied {
 		return nil
 	}
-	owner := *m.owner.Load()
-	if owner == "" {
-		owner = "another server"
+	owner := "another server"
+	if robot, _ := engram.SplitName(entity.Memory()); robot != "" {
+		owner = "a server of " + robot
 	}
 	return engram.Errorf(engram.Unsupported, entity.String(), "the memory is a copy here; commit to its owner, %s", owner)
 }

@@ -18,7 +18,7 @@ var copiedEntity = engram.MustID("robot1:Test/Core/Provider/e")
 func copyMemory(t *testing.T, h engram.Bounds) *wm.WM {
 	t.Helper()
 	w := newRestoreMemory(t, engram.Bounds{})
-	if err := w.Copies().Add("robot1:Test", "the server of robot1"); err != nil {
+	if err := w.Copies().Add("robot1:Test"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("robot1:Test/Core"), History: h}); err != nil {
@@ -116,7 +116,7 @@ func TestCopyTakesNoCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if engram.CodeOf(r[0].Err) != engram.Unsupported || !strings.Contains(r[0].Err.Error(), "the server of robot1") {
+	if engram.CodeOf(r[0].Err) != engram.Unsupported || !strings.Contains(r[0].Err.Error(), "a server of robot1") {
 		t.Errorf("a commit to a copy: %v", r[0].Err)
 	}
 	own := copied(t, 1, 1, "x")
@@ -124,7 +124,7 @@ func TestCopyTakesNoCommits(t *testing.T) {
 	if r := copyNow(t, w, own); engram.CodeOf(r[0].Err) != engram.Invalid {
 		t.Errorf("copying into a memory of one's own: %v", r[0].Err)
 	}
-	if err := w.Copies().Add("Test", "x"); engram.CodeOf(err) != engram.Conflict {
+	if err := w.Copies().Add("Test"); engram.CodeOf(err) != engram.Conflict {
 		t.Errorf("making a memory of one's own a copy: %v", err)
 	}
 	if got := w.Copies().Names(); !slices.Equal(got, []string{"robot1:Test"}) {
@@ -189,7 +189,7 @@ func (j *refusingJournal) Append(arrived engram.Time, synced bool) error {
 func TestCopiesAreJournaled(t *testing.T) {
 	j := &refusingJournal{take: 2}
 	w := wm.New(wm.Config{Journal: j})
-	if err := w.Copies().Add("robot1:Test", ""); err != nil {
+	if err := w.Copies().Add("robot1:Test"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("robot1:Test/Core"), Durability: engram.Logged}); err != nil {

@@ -49,9 +49,8 @@ func (c *counters) subHeld(o *counters) {
 type memory struct {
 	id      engram.ID
 	bounds  engram.Bounds
-	pool    *Pool                  // nil without one
-	copied  bool                   // it is a copy of …
-	owner   atomic.Pointer[string] // … what this server owns
+	pool    *Pool // nil without one
+	copied  bool  // it is a copy of …
 	cores   table[*core]
 	refused atomic.Uint64 // updates to no known core segment, and those of removed ones
 	feed    *feed         // under the WM's lock, but for its pins

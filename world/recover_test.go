@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	copying "github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/memories"
@@ -21,7 +22,7 @@ import (
 
 // copyOf pulls all that a server has of its memories into another one, which has copies of them by the
 // same names.
-func copyOf(t testkit.T, to, from *server.Server) {
+func copyOf(t testkit.T, to, from *copying.Server) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -54,7 +55,7 @@ var recoverable = map[string]int{
 // says itself counts, and nothing is committed twice.
 func TestRecover(t *testing.T) {
 	const now = engram.Time(1e18)
-	new := func(m ...server.Memory) *server.Server { return serverOf(t, m...) }
+	new := func(m ...server.Memory) *copying.Server { return serverOf(t, m...) }
 	payloads := map[string]engram.Payload{} // that say nothing, where that is taken
 	for _, m := range []server.Memory{memories.World(), memories.Object(), memories.Navigation()} {
 		for _, s := range m.Segments {
@@ -69,7 +70,7 @@ func TestRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		before, after, holders := new(memories.World(), memories.Object(), memories.Navigation()), new(memories.World(), memories.Object(), memories.Navigation()), []*server.Server{new(), new()}
+		before, after, holders := new(memories.World(), memories.Object(), memories.Navigation()), new(memories.World(), memories.Object(), memories.Navigation()), []*copying.Server{new(), new()}
 		defer func() {
 			for _, s := range append(holders, before, after) {
 				s.Close()
@@ -81,7 +82,7 @@ func TestRecover(t *testing.T) {
 		}
 		slices.Sort(segments)
 		all := map[string]map[engram.Time]bool{} // by entity, all times that any server was told that counts
-		say := func(s *server.Server) {
+		say := func(s *copying.Server) {
 			segment := rapid.SampledFrom(segments).Draw(t, "segment")
 			entity := fmt.Sprintf("%s/%s/e%d", segment, rapid.SampledFrom([]string{"eye", "plan"}).Draw(t, "provider"), rapid.IntRange(0, 2).Draw(t, "entity"))
 			at := now.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "time")) * time.Second)
@@ -180,9 +181,9 @@ func TestRecoverTheLast(t *testing.T) {
 	}
 }
 
-func serverOf(t *testing.T, m ...server.Memory) *server.Server {
+func serverOf(t *testing.T, m ...server.Memory) *copying.Server {
 	t.Helper()
-	s, err := server.New(server.Config{Memories: m, Log: testkit.Quiet})
+	s, err := copying.New(server.Config{Memories: m, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestRecoverByWithdrawing(t *testing.T) {
 
 // meanwhile is a server to which something is said after it was asked what it has.
 type meanwhile struct {
-	*server.Server
+	*copying.Server
 	say func()
 }
 
@@ -312,7 +313,7 @@ func TestRecoverWithinTheBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := engram.Now()
-	look := func(s *server.Server, at ...time.Duration) {
+	look := func(s *copying.Server, at ...time.Duration) {
 		var updates []engram.EntityUpdate
 		for _, d := range at {
 			updates = append(updates, engram.EntityUpdate{Entity: engram.MustID("World/Observation/rover/eye"), Time: now.Add(d), Instances: []engram.Instance{engram.NewInstance(p)}})
@@ -455,8 +456,8 @@ func TestRecoverCompletesByWhatWasSaidLast(t *testing.T) {
 		}, []int{0, 1}, nil, "lab nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			own, fresh, holders := serverOf(t, memories.World()), serverOf(t, memories.World()), []*server.Server{serverOf(t), serverOf(t)}
-			say := func(s *server.Server, f func(world.Model) error) {
+			own, fresh, holders := serverOf(t, memories.World()), serverOf(t, memories.World()), []*copying.Server{serverOf(t), serverOf(t)}
+			say := func(s *copying.Server, f func(world.Model) error) {
 				t.Helper()
 				if f == nil {
 					return

@@ -14,7 +14,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/mns"
 )
 
 // snapshotJSON is a snapshot as get and history print it.
@@ -251,7 +250,7 @@ func copyText(c engram.CopyUsed) string {
 	text := "a copy at " + c.Server
 	if c.Away {
 		who := "its server"
-		if robot, _ := mns.SplitName(c.Memory); robot != "" {
+		if robot, _ := engram.SplitName(c.Memory); robot != "" {
 			who = robot
 		}
 		text = who + " is not reached; " + text

@@ -14,7 +14,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/mns"
 )
 
 // snapshotLines prints snapshots for people, a line each:
@@ -174,7 +173,7 @@ func (l *snapshotLines) name(id engram.ID) string {
 		names[i] = visible(engram.EscapeName(name))
 	}
 	robot := ""
-	if name, _ := mns.SplitName(id.Memory()); name != "" && len(names) == int(id.Level()) {
+	if name, _ := engram.SplitName(id.Memory()); name != "" && len(names) == int(id.Level()) {
 		robot = visible(name) + ":"
 	}
 	room, last := min(max(l.width*4/5-38, 20), 60), len(names)-1 // what it says matters more

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -76,7 +77,7 @@ func TestNothingIsToComeWhenAllWasTold(t *testing.T) {
 					o = begin(t, dir, core("A", 5))
 				} else {
 					var err error
-					o.Server, err = server.New(server.Config{
+					o.Server, err = serve.New(server.Config{
 						Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{core("A", 0)}}}, Log: testkit.Quiet, Limits: wm.Limits{Recent: 10},
 					})
 					if err != nil {

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
@@ -26,7 +27,7 @@ import (
 
 // life is a server that is begun again and again, by a clock of its own.
 type life struct {
-	*server.Server
+	*serve.Server
 	dir      string // "" without a disk
 	clock    atomic.Int64
 	memories []server.Memory
@@ -43,7 +44,7 @@ func (l *life) begin(t *rapid.T) {
 			t.Fatal(err)
 		}
 	}
-	if l.Server, err = server.New(server.Config{Memories: l.memories, Log: testkit.Quiet, Store: store, Now: l.now, Limits: wm.Limits{Recent: l.recent}}); err != nil {
+	if l.Server, err = serve.New(server.Config{Memories: l.memories, Log: testkit.Quiet, Store: store, Now: l.now, Limits: wm.Limits{Recent: l.recent}}); err != nil {
 		t.Fatal(err)
 	}
 }

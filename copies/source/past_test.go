@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -376,7 +377,7 @@ func testRemovalsWhereTheClockWasSetBack(t *testing.T, back time.Duration, durab
 // taker is a holder that takes what it is told, and knows its place.
 type taker struct {
 	t      *testing.T
-	holder *server.Server
+	holder *serve.Server
 	share  service.Share
 }
 
@@ -433,7 +434,7 @@ func (x *taker) want(want ...string) {
 func TestManyRemovals(t *testing.T) {
 	o := &owner{}
 	var err error
-	o.Server, err = server.New(server.Config{
+	o.Server, err = serve.New(server.Config{
 		Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{core("A", 0), core("B", 0)}}}, Log: testkit.Quiet, Limits: wm.Limits{Removals: 10},
 	})
 	if err != nil {

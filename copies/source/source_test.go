@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 
 // owner is a server that owns what is pulled.
 type owner struct {
-	*server.Server
+	*serve.Server
 	store *ltm.Store
 }
 
@@ -55,7 +56,7 @@ func beginOn(t testing.TB, disk vfs.FS, dir string, now func() engram.Time, segm
 		}
 	}
 	var err error
-	o.Server, err = server.New(server.Config{Memories: []server.Memory{{Name: "Test", Segments: segments}}, Log: testkit.Quiet, Store: o.store, Now: now})
+	o.Server, err = serve.New(server.Config{Memories: []server.Memory{{Name: "Test", Segments: segments}}, Log: testkit.Quiet, Store: o.store, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func beginOn(t testing.TB, disk vfs.FS, dir string, now func() engram.Time, segm
 }
 
 // holder begins a server that holds copies; dir may be empty.
-func holder(t testing.TB, dir string) *server.Server {
+func holder(t testing.TB, dir string) *serve.Server {
 	t.Helper()
 	var store *ltm.Store
 	var err error
@@ -72,7 +73,7 @@ func holder(t testing.TB, dir string) *server.Server {
 			t.Fatal(err)
 		}
 	}
-	h, err := server.New(server.Config{Log: testkit.Quiet, Store: store})
+	h, err := serve.New(server.Config{Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -319,7 +319,7 @@ func (f *others) publishLocked(a *Announcement) {
 // Register implements mns.Registry. What is registered is announced.
 func (f *Fleet) Register(ctx context.Context, r mns.Registration) (mns.Lease, error) {
 	for _, m := range r.Memories {
-		if robot, name := mns.SplitName(m); robot != "" {
+		if robot, name := engram.SplitName(m); robot != "" {
 			return mns.Lease{}, engram.Errorf(engram.Invalid, m, "a memory of this name could not be told from %s of robot %s; take a name without a colon", name, robot)
 		}
 	}

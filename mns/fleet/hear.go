@@ -349,7 +349,7 @@ func (f *others) tableLocked() *mns.Table {
 // canonical returns the name that a memory has on this robot, from the one that it
 // has on another.
 func (f *others) canonical(robot, memory string) string {
-	of, name := mns.SplitName(memory)
+	of, name := engram.SplitName(memory)
 	if of == "" {
 		of = robot
 	}

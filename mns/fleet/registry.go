@@ -15,7 +15,7 @@ import (
 // own name system is away, what it said last holds.
 func (f *Fleet) Resolve(ctx context.Context, memory string) (mns.Entry, error) {
 	memory = f.canonical(f.o.Robot, memory)
-	robot, _ := mns.SplitName(memory)
+	robot, _ := engram.SplitName(memory)
 	own, err := f.ask(ctx, func(ctx context.Context) ([]mns.Entry, error) {
 		e, err := f.Registry.Resolve(ctx, memory)
 		return []mns.Entry{e}, err

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
@@ -60,7 +62,7 @@ func FuzzPoseRequest(f *testing.F) {
 	if err := store.Fixed("r/base", "r/cam", pose.Identity(), pose.ExactCov()); err != nil {
 		f.Fatal(err)
 	}
-	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "Test", Poses: service.New(store, service.Writes{})}}, Log: testkit.Quiet})
+	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "Test", Features: []feature.Feature{poses.Feature(service.New(store, service.Writes{}))}}}, Log: testkit.Quiet})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
@@ -19,7 +20,11 @@ import (
 // servePoses serves a store over a socket and returns a client's view of it.
 func servePoses(t *testing.T, store service.Service) service.Service {
 	t.Helper()
-	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "Test", Poses: store}}})
+	m := server.Memory{Name: "Test"}
+	if store != nil {
+		m.Features = []feature.Feature{poses.Feature(store)}
+	}
+	s, err := server.New(server.Config{Memories: []server.Memory{m}})
 	if err != nil {
 		t.Fatal(err)
 	}

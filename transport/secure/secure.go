@@ -14,7 +14,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/mns"
 )
 
 // Options say by what ends of connections are told.
@@ -288,7 +287,7 @@ func (o Options) AttendServers() (leave func()) {
 // ClaimOf returns the claim that a server hosts a memory, or a copy of it. memory is its
 // name here; robot is the name of this robot, "" if it is not known.
 func ClaimOf(memory, robot string, copied bool) credentials.Claim {
-	of, name := mns.SplitName(memory)
+	of, name := engram.SplitName(memory)
 	if of == "" {
 		of = robot
 	}

@@ -1,4 +1,4 @@
-package server_test
+package serve_test
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/serve"
 	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/internal/vfs"
@@ -18,7 +20,7 @@ import (
 )
 
 // newHolder begins a server that holds copies; dir may be empty.
-func newHolder(t *testing.T, dir string, memories ...server.Memory) (*server.Server, *ltm.Store) {
+func newHolder(t *testing.T, dir string, memories ...server.Memory) (*serve.Server, *ltm.Store) {
 	t.Helper()
 	var store *ltm.Store
 	var err error
@@ -27,7 +29,7 @@ func newHolder(t *testing.T, dir string, memories ...server.Memory) (*server.Ser
 			t.Fatal(err)
 		}
 	}
-	s, err := server.New(server.Config{Memories: memories, Log: testkit.Quiet, Store: store})
+	s, err := serve.New(server.Config{Memories: memories, Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func copiedVersion(t *testing.T, entity string, at, arrived engram.Time, value a
 	return service.Version{Entity: engram.MustID(copiedMemory + "/Any/" + entity), Snapshot: &engram.Snapshot{Time: at, Arrived: arrived, Instances: []engram.Instance{in}}}
 }
 
-func apply(t *testing.T, s *server.Server, c service.Changes) service.Applied {
+func apply(t *testing.T, s *serve.Server, c service.Changes) service.Applied {
 	t.Helper()
 	a, err := s.ApplyCopy(t.Context(), c)
 	if err != nil {
@@ -65,7 +67,7 @@ func apply(t *testing.T, s *server.Server, c service.Changes) service.Applied {
 	return a
 }
 
-func prepare(t *testing.T, s *server.Server, segments ...service.Segment) {
+func prepare(t *testing.T, s *serve.Server, segments ...service.Segment) {
 	t.Helper()
 	if err := s.PrepareCopy(t.Context(), segments); err != nil {
 		t.Fatal(err)
@@ -73,7 +75,7 @@ func prepare(t *testing.T, s *server.Server, segments ...service.Segment) {
 }
 
 // heldTimes are the times of what a server holds of an entity.
-func heldTimes(t *testing.T, s *server.Server, entity string) (times []engram.Time) {
+func heldTimes(t *testing.T, s *serve.Server, entity string) (times []engram.Time) {
 	t.Helper()
 	r, err := s.Query(t.Context(), engram.SelectID(engram.MustID(copiedMemory+"/Any/"+entity), engram.All()))
 	if err != nil {
@@ -85,11 +87,29 @@ func heldTimes(t *testing.T, s *server.Server, entity string) (times []engram.Ti
 	return times
 }
 
-func wantHeld(t *testing.T, s *server.Server, what, entity string, want ...engram.Time) {
+func wantHeld(t *testing.T, s *serve.Server, what, entity string, want ...engram.Time) {
 	t.Helper()
 	if got := heldTimes(t, s, entity); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%s: of %s there is %v; want %v", what, entity, got, want)
 	}
+}
+
+func content(t *testing.T, s *engram.Snapshot) any {
+	t.Helper()
+	v, err := idf.DecodeValue(s.Instances[0].Payload.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func commit(t *testing.T, w engram.Writer, updates ...engram.EntityUpdate) []engram.UpdateResult {
+	t.Helper()
+	results, err := w.Commit(t.Context(), engram.Commit{Updates: updates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
 }
 
 // A copy is its owner's: nobody else changes it.
@@ -212,7 +232,7 @@ func TestCopyWaitsForTheRecorder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Log: testkit.Quiet, Store: store})
+	s, err := serve.New(server.Config{Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +405,7 @@ func TestCopyWaitsUntilItIsDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Memories: []server.Memory{serving.Memory("Test", server.Hooks{})}, Log: testkit.Quiet, Store: store})
+	s, err := serve.New(server.Config{Memories: []server.Memory{serving.Memory("Test", server.Hooks{})}, Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}

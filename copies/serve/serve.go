@@ -1,77 +1,63 @@
-package server
+// Package serve makes memory servers with copies: they hold those of other servers' memories, and
+// others pull from them what they hold of their own. Package copies has them pulled.
+package serve
 
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"slices"
-	"strings"
-	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/copies/source"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/pull"
 	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/ltm/wal"
+	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/wm"
 )
 
-var _ service.Memory = (*Server)(nil)
-
-// holding is the server as a holder of copies. It implements service.Memory.
-type holding struct {
-	wm      *wm.WM
-	ltm     *ltm.Store // nil if there is no long-term memory
-	journal *wal.Journal
-	log     *slog.Logger
-	hosts   func(memory string) bool // the server itself
-	alive   func() error
-	refused refusals
-	explain atomic.Pointer[func(*engram.Query) ([]engram.Missing, []engram.CopyUsed)] // see ExplainCopies
+// Server is a memory server with copies. Safe for concurrent use.
+type Server struct {
+	*server.Server
+	parts server.Parts
 }
 
-// addCopies makes the memories known that the folder holds copies of, before they are
-// restored.
-func (s *holding) addCopies() error {
-	if s.ltm == nil {
-		return nil
+var (
+	_ feature.Server = (*Server)(nil)
+	_ service.Memory = (*Server)(nil)
+	_ service.Source = (*Server)(nil)
+)
+
+// New makes a memory server with copies, as [server.New] makes one.
+func New(c server.Config) (*Server, error) {
+	s, err := server.New(c)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range s.ltm.Copies() {
-		if s.hosts(name) {
-			s.log.Warn("the folder holds a copy of a memory that this server hosts itself now", "memory", name)
-			continue
-		}
-		if err := s.wm.Copies().Add(name, ownerOf(name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return &Server{s, s.Parts()}, nil
 }
 
-// ownerOf names the owner of a copied memory, as far as its name tells.
-func ownerOf(memory string) string {
-	robot, _, ok := strings.Cut(memory, ":")
-	if !ok {
-		return ""
-	}
-	return "a server of " + robot
+// Features implements feature.Server: what the server offers, and what holders of copies pull.
+func (s *Server) Features() []feature.Feature {
+	return append(s.Server.Features(), pull.Feature(s))
 }
 
-// refuseCopy returns why a call that would change a segment is refused if that is a
-// copy.
-func (s *holding) refuseCopy(id engram.ID) error {
-	if !s.wm.Copies().Has(id) {
-		return nil
+// Pull implements service.Source: it tells holders of copies what this server owns.
+func (s *Server) Pull(ctx context.Context, r service.Request, f func(*service.Batch) error) error {
+	if err := s.Alive(); err != nil {
+		return err
 	}
-	return engram.Errorf(engram.Unsupported, id.String(), "the memory is a copy here; change it at its owner, or end the copy")
+	return source.New(s.parts.Working, s.parts.Store).Pull(ctx, r, f)
 }
 
 // Copies implements service.Memory.
-func (s *holding) Copies() []string { return s.wm.Copies().Names() }
+func (s *Server) Copies() []string { return s.parts.Working.Copies().Names() }
 
 // PrepareCopy implements service.Memory. Where there is a log, what is copied goes
 // through it; otherwise it is volatile.
-func (s *holding) PrepareCopy(ctx context.Context, segments []service.Segment) error {
-	if err := s.alive(); err != nil {
+func (s *Server) PrepareCopy(ctx context.Context, segments []service.Segment) error {
+	if err := s.Alive(); err != nil {
 		return err
 	}
 	for i := range segments {
@@ -82,21 +68,21 @@ func (s *holding) PrepareCopy(ctx context.Context, segments []service.Segment) e
 	return nil
 }
 
-func (s *holding) prepareCopy(ctx context.Context, seg *service.Segment) error {
+func (s *Server) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	name := seg.Core.ID.Memory()
-	if s.hosts(name) {
+	if s.parts.Hosts(name) {
 		return engram.Errorf(engram.Conflict, name, "this server hosts the memory itself; it cannot hold a copy of it")
 	}
-	if err := s.wm.Copies().Add(name, ownerOf(name)); err != nil {
+	if err := s.parts.Working.Copies().Add(name); err != nil {
 		return err
 	}
-	if s.ltm != nil {
-		if err := s.ltm.NoteCopy(name, true); err != nil {
+	if s.parts.Store != nil {
+		if err := s.parts.Store.NoteCopy(name, true); err != nil {
 			return err
 		}
 	}
 	for _, t := range seg.Types {
-		if err := s.wm.AddType(ctx, t); err != nil {
+		if err := s.parts.Working.AddType(ctx, t); err != nil {
 			if engram.CodeOf(err) == engram.AlreadyExists {
 				return engram.Errorf(engram.TypeMismatch, "", "it is another one here than at its owner: %w", err)
 			}
@@ -107,7 +93,7 @@ func (s *holding) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	if !seg.Provider.ID.IsRoot() {
 		at = seg.Provider.ID
 	}
-	list, err := s.wm.Describe(ctx, engram.PatternOf(at))
+	list, err := s.parts.Working.Describe(ctx, engram.PatternOf(at))
 	if err != nil {
 		return err
 	}
@@ -117,14 +103,14 @@ func (s *holding) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	}
 	c := seg.Core
 	c.FixedProviders = false // those that the owner has come by themselves
-	if c.Durability = engram.Volatile; s.journal != nil {
+	if c.Durability = engram.Volatile; s.parts.Journal != nil {
 		c.Durability = engram.Logged
 	}
 	if c.Type == "" {
 		c.Type = engram.ValueType
 	}
 	if here, ok := known[c.ID]; !ok {
-		if err := s.wm.AddCoreSegment(ctx, c); err != nil {
+		if err := s.parts.Working.AddCoreSegment(ctx, c); err != nil {
 			return err
 		}
 	} else if here != c.Type {
@@ -138,7 +124,7 @@ func (s *holding) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	case ok:
 		return otherType(p.ID, here, own)
 	}
-	return s.wm.AddProviderSegment(ctx, p)
+	return s.parts.Working.AddProviderSegment(ctx, p)
 }
 
 func otherType(id engram.ID, here, there string) error {
@@ -146,8 +132,8 @@ func otherType(id engram.ID, here, there string) error {
 }
 
 // ApplyCopy implements service.Memory.
-func (s *holding) ApplyCopy(ctx context.Context, c service.Changes) (a service.Applied, err error) {
-	if err := s.alive(); err != nil {
+func (s *Server) ApplyCopy(ctx context.Context, c service.Changes) (a service.Applied, err error) {
+	if err := s.Alive(); err != nil {
 		return a, err
 	}
 	for i := range c.Removed {
@@ -165,7 +151,7 @@ func (s *holding) ApplyCopy(ctx context.Context, c service.Changes) (a service.A
 		return a, err
 	}
 	a.Had = uint64(len(c.Versions) - len(fresh))
-	results, err := s.wm.Copies().Write(ctx, fresh)
+	results, err := s.parts.Working.Copies().Write(ctx, fresh)
 	for i := range results {
 		switch err := results[i].Err; {
 		case err == nil:
@@ -180,18 +166,18 @@ func (s *holding) ApplyCopy(ctx context.Context, c service.Changes) (a service.A
 		}
 	}
 	if a.Had > 0 { // they came some time
-		a.Number = s.wm.Number()
+		a.Number = s.parts.Working.Number()
 	}
 	return a, err
 }
 
 // refuseDoomed returns Unavailable if something of what is to be stored is to be forgotten
 // first, as of a copy that is being dropped: that goes on by itself.
-func (s *holding) refuseDoomed(c *service.Changes) error {
-	if s.ltm == nil || len(c.Versions) == 0 {
+func (s *Server) refuseDoomed(c *service.Changes) error {
+	if s.parts.Store == nil || len(c.Versions) == 0 {
 		return nil
 	}
-	doomed, err := s.ltm.Doomed()
+	doomed, err := s.parts.Store.Doomed()
 	if err != nil || doomed == nil {
 		return err
 	}
@@ -205,7 +191,7 @@ func (s *holding) refuseDoomed(c *service.Changes) error {
 
 // unknown returns the versions that are not there, as far as that can be told before
 // they are stored.
-func (s *holding) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied, error) {
+func (s *Server) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied, error) {
 	fresh := make([]wm.Copied, 0, len(c.Versions))
 	var asked, recorded bool
 	var disk *ltm.Held
@@ -216,24 +202,24 @@ func (s *holding) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied,
 	}()
 	for i := range c.Versions {
 		v := &c.Versions[i]
-		known := s.wm.Copies().Knows(v.Entity, v.Snapshot.Time, v.Snapshot.Arrived)
+		known := s.parts.Working.Copies().Knows(v.Entity, v.Snapshot.Time, v.Snapshot.Arrived)
 		has := known == wm.Known
 		switch {
 		case c.Whole, has:
 			has = has && !c.Whole // the memory compares
-		case s.ltm == nil:
+		case s.parts.Store == nil:
 			has = known == wm.Evicted
 		default:
 			evicted := known != wm.Unknown
 			if evicted && !asked {
-				asked, recorded = true, s.ltm.Recorded(ctx, s.wm.Number())
+				asked, recorded = true, s.parts.Store.Recorded(ctx, s.parts.Working.Number())
 				if disk != nil { // it tells what was there before
 					disk.Close()
 					disk = nil
 				}
 			}
 			if disk == nil {
-				disk = s.ltm.Held()
+				disk = s.parts.Store.Held()
 			}
 			var err error
 			if has, err = disk.Has(ctx, v.Entity, v.Snapshot, evicted); err != nil {
@@ -251,7 +237,7 @@ func (s *holding) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied,
 }
 
 // applyRemoval carries a removal out, and returns how many versions went.
-func (s *holding) applyRemoval(ctx context.Context, r *service.Removal) (uint64, error) {
+func (s *Server) applyRemoval(ctx context.Context, r *service.Removal) (uint64, error) {
 	switch {
 	case r.Compared:
 		return s.removeBesides(ctx, r)
@@ -262,20 +248,20 @@ func (s *holding) applyRemoval(ctx context.Context, r *service.Removal) (uint64,
 	if int(segment.Level()) != len(r.Pattern.Levels) {
 		return 0, engram.Errorf(engram.Invalid, r.Pattern.String(), "is not the pattern of one segment")
 	}
-	if !s.wm.Copies().Has(segment) || s.wm.Copies().Last(segment) > r.Until {
+	if !s.parts.Working.Copies().Has(segment) || s.parts.Working.Copies().Last(segment) > r.Until {
 		return 0, nil // it is done: what there is came later
 	}
 	return s.removeCopied(ctx, segment)
 }
 
 // removeBesides removes the segments of copies that the owner has no more.
-func (s *holding) removeBesides(ctx context.Context, r *service.Removal) (n uint64, err error) {
-	list, err := s.describe(ctx, r.Pattern)
+func (s *Server) removeBesides(ctx context.Context, r *service.Removal) (n uint64, err error) {
+	list, err := s.Describe(ctx, r.Pattern)
 	if err != nil {
 		return 0, err
 	}
 	for _, d := range list {
-		if d.ID.Level() != engram.LevelProviderSegment || !s.wm.Copies().Has(d.ID) || slices.Contains(r.Besides, d.ID) || s.wm.Copies().Last(d.ID) > r.Until {
+		if d.ID.Level() != engram.LevelProviderSegment || !s.parts.Working.Copies().Has(d.ID) || slices.Contains(r.Besides, d.ID) || s.parts.Working.Copies().Last(d.ID) > r.Until {
 			continue
 		}
 		gone, err := s.removeCopied(ctx, d.ID)
@@ -288,8 +274,8 @@ func (s *holding) removeBesides(ctx context.Context, r *service.Removal) (n uint
 }
 
 // removeCopied removes a segment of a copy, if it is there.
-func (s *holding) removeCopied(ctx context.Context, segment engram.ID) (n uint64, err error) {
-	stats, err := s.wm.Stats(ctx, engram.PatternOf(segment), segment.Level())
+func (s *Server) removeCopied(ctx context.Context, segment engram.ID) (n uint64, err error) {
+	stats, err := s.parts.Working.Stats(ctx, engram.PatternOf(segment), segment.Level())
 	if err != nil {
 		return 0, err
 	}
@@ -298,37 +284,37 @@ func (s *holding) removeCopied(ctx context.Context, segment engram.ID) (n uint64
 			n = st.Snapshots + st.Superseded
 		}
 	}
-	if err := s.wm.RemoveSegment(ctx, segment); engram.CodeOf(err) == engram.NotFound {
+	if err := s.parts.Working.RemoveSegment(ctx, segment); engram.CodeOf(err) == engram.NotFound {
 		if any, err := s.holdsAny(ctx, segment); !any || err != nil { // nor on disk
 			return 0, err
 		}
 	} else if err != nil {
 		return 0, err
 	}
-	if s.ltm != nil {
-		err = s.ltm.Removed(ctx, segment)
+	if s.parts.Store != nil {
+		err = s.parts.Store.Removed(ctx, segment)
 	}
-	s.refused.forget(segment)
+	s.parts.Removed(segment)
 	return n, err
 }
 
 // forgetCopied forgets versions of copies.
-func (s *holding) forgetCopied(ctx context.Context, r *service.Removal, why string) (n uint64, err error) {
-	if s.ltm != nil {
-		return s.ltm.ForgetCopied(ctx, r.Pattern, r.Span, r.Except, r.Until, why)
+func (s *Server) forgetCopied(ctx context.Context, r *service.Removal, why string) (n uint64, err error) {
+	if s.parts.Store != nil {
+		return s.parts.Store.ForgetCopied(ctx, r.Pattern, r.Span, r.Except, r.Until, why)
 	}
 	m, err := r.Pattern.Matcher()
 	if err != nil {
 		return 0, err
 	}
 	var entities []engram.ID
-	for id := range s.wm.View(ctx, nil).Entities() {
-		if s.wm.Copies().Has(id) && m.Match(id) {
+	for id := range s.parts.Working.View(ctx, nil).Entities() {
+		if s.parts.Working.Copies().Has(id) && m.Match(id) {
 			entities = append(entities, id)
 		}
 	}
 	for _, id := range entities {
-		gone, err := s.wm.Erase(ctx, id, r.Covers)
+		gone, err := s.parts.Working.Erase(ctx, id, r.Covers)
 		n += gone
 		if err != nil {
 			return n, err
@@ -338,12 +324,12 @@ func (s *holding) forgetCopied(ctx context.Context, r *service.Removal, why stri
 }
 
 // SyncCopies implements service.Memory.
-func (s *holding) SyncCopies(ctx context.Context) (kept bool, err error) {
-	if s.journal == nil {
+func (s *Server) SyncCopies(ctx context.Context) (kept bool, err error) {
+	if s.parts.Journal == nil {
 		return false, nil
 	}
-	for _, name := range s.wm.Copies().Names() {
-		if l := s.journal.Log(name); l != nil {
+	for _, name := range s.parts.Working.Copies().Names() {
+		if l := s.parts.Journal.Log(name); l != nil {
 			if err := l.Sync(ctx, l.End()); err != nil {
 				return true, err
 			}
@@ -353,8 +339,8 @@ func (s *holding) SyncCopies(ctx context.Context) (kept bool, err error) {
 }
 
 // DropCopy implements service.Memory.
-func (s *holding) DropCopy(ctx context.Context, p engram.Pattern) error {
-	if err := s.alive(); err != nil {
+func (s *Server) DropCopy(ctx context.Context, p engram.Pattern) error {
+	if err := s.Alive(); err != nil {
 		return err
 	}
 	all := service.Removal{Pattern: p, Span: engram.Always(), Until: engram.MaxTime}
@@ -365,7 +351,7 @@ func (s *holding) DropCopy(ctx context.Context, p engram.Pattern) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range s.wm.Copies().Names() {
+	for _, name := range s.parts.Working.Copies().Names() {
 		if !m.Level(engram.LevelMemory).Match(name) {
 			continue
 		}
@@ -377,12 +363,12 @@ func (s *holding) DropCopy(ctx context.Context, p engram.Pattern) error {
 }
 
 // dropEmpty removes what holds nothing more of a memory that is a copy.
-func (s *holding) dropEmpty(ctx context.Context, memory string) error {
+func (s *Server) dropEmpty(ctx context.Context, memory string) error {
 	id, err := engram.NewID(memory)
 	if err != nil {
 		return err
 	}
-	list, err := s.describe(ctx, engram.PatternOf(id))
+	list, err := s.Describe(ctx, engram.PatternOf(id))
 	if err != nil {
 		return err
 	}
@@ -407,25 +393,25 @@ func (s *holding) dropEmpty(ctx context.Context, memory string) error {
 	if full[id] {
 		return nil
 	}
-	if err := s.wm.Copies().Remove(memory); err != nil {
+	if err := s.parts.Working.Copies().Remove(memory); err != nil {
 		return err
 	}
-	if s.ltm != nil {
-		return s.ltm.NoteCopy(memory, false)
+	if s.parts.Store != nil {
+		return s.parts.Store.NoteCopy(memory, false)
 	}
 	return nil
 }
 
 // holdsAny reports whether a segment has an entity, in either memory.
-func (s *holding) holdsAny(ctx context.Context, segment engram.ID) (bool, error) {
+func (s *Server) holdsAny(ctx context.Context, segment engram.ID) (bool, error) {
 	q := engram.PatternOf(segment).Select(engram.Latest(1))
 	q.WithoutPayload = true
 	var r *engram.Result
 	var err error
-	if s.ltm != nil {
-		r, err = s.ltm.Query(ctx, q)
+	if s.parts.Store != nil {
+		r, err = s.parts.Store.Query(ctx, q)
 	} else {
-		r, err = s.wm.Query(ctx, q)
+		r, err = s.parts.Working.Query(ctx, q)
 	}
 	if err != nil {
 		return false, err
@@ -434,43 +420,4 @@ func (s *holding) holdsAny(ctx context.Context, segment engram.ID) (bool, error)
 		return true, nil
 	}
 	return false, nil
-}
-
-// describe describes what the pattern matches, in both memories.
-func (s *holding) describe(ctx context.Context, p engram.Pattern) ([]engram.Description, error) {
-	known, err := s.wm.Describe(ctx, p)
-	if err != nil || s.ltm == nil {
-		return known, err
-	}
-	return s.ltm.Describe(ctx, p, known)
-}
-
-// ExplainCopies implements service.Memory.
-func (s *holding) ExplainCopies(explain func(q *engram.Query) ([]engram.Missing, []engram.CopyUsed)) {
-	if explain == nil {
-		s.explain.Store(nil)
-		return
-	}
-	s.explain.Store(&explain)
-}
-
-// explainCopies adds to a result what copies lack of what a query asks for, and how old
-// they are.
-func (s *holding) explainCopies(ctx context.Context, q *engram.Query, r *engram.Result) {
-	f := s.explain.Load()
-	if f == nil {
-		return
-	}
-	scope := engram.ScopeOf(ctx)
-	missing, used := (*f)(q)
-	for _, m := range missing {
-		if engram.VisibilityIn(scope, m.ID) == engram.Visible {
-			r.Missing = append(r.Missing, m)
-		}
-	}
-	for _, c := range used {
-		if id, err := engram.NewID(c.Memory); err == nil && engram.VisibilityIn(scope, id) != engram.Hidden {
-			r.Copies = append(r.Copies, c)
-		}
-	}
 }
