@@ -44,7 +44,7 @@
 // forgetter carries out the orders of the orderBook and what retention finds due, and the
 // ledger tells of it; the keeper knows what marks, kept episodes and links protect; the
 // ruleSet follows standing rules; the reader answers from both memories; the recaller puts
-// what is on disk back into the working memory; past serves holders of copies; admin shows
+// what is on disk back into the working memory; past serves holders of copies; administration shows
 // what there is and sets policies.
 //
 // # Locks

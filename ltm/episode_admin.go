@@ -13,9 +13,9 @@ import (
 	"github.com/seed-301d4374/engram/ltm/service"
 )
 
-// admin shows what a store has and does, and sets its policies: what of [Service] no other
+// administration shows what a store has and does, and sets its policies: what of [Service] no other
 // part does.
-type admin struct {
+type administration struct {
 	*env
 	policies *policies
 	account  *account
@@ -26,7 +26,7 @@ type admin struct {
 }
 
 // Episodes implements [Service].
-func (a *admin) Episodes(_ context.Context, iv engram.Interval) ([]EpisodeInfo, error) {
+func (a *administration) Episodes(_ context.Context, iv engram.Interval) ([]EpisodeInfo, error) {
 	var out []EpisodeInfo
 	for _, h := range a.disk.episodes.all() {
 		info := h.current()
@@ -50,7 +50,7 @@ func listed(i *episode.Info) engram.Interval {
 }
 
 // Episode implements [Service].
-func (a *admin) Episode(_ context.Context, name string) (EpisodeInfo, []episode.Entity, error) {
+func (a *administration) Episode(_ context.Context, name string) (EpisodeInfo, []episode.Entity, error) {
 	pinned := a.disk.episodes.pin()
 	defer pinned.release()
 	h, err := pinned.find(name)
@@ -183,7 +183,7 @@ func (f *forgetter) dropDamaged(name string) (cut, error) {
 }
 
 // LTMStats implements [Service].
-func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
+func (a *administration) LTMStats(ctx context.Context) (Stats, error) {
 	st := Stats{Dir: a.options.Dir, Health: a.Health()}
 	pinned := a.disk.episodes.pin()
 	defer pinned.release()
@@ -271,7 +271,7 @@ func addHeld(seg *SegmentStats, snapshots uint64, bytes int64, recorded engram.I
 
 // countEntities counts the entities of a provider segment that the sealed episodes of a
 // version hold, and others, which may be among them.
-func (a *admin) countEntities(ctx context.Context, v *version, provider engram.ID, others []episode.Entity) (uint64, error) {
+func (a *administration) countEntities(ctx context.Context, v *version, provider engram.ID, others []episode.Entity) (uint64, error) {
 	counting, apart := v.catalogued()
 	held, err := a.disk.catalogue.Held(ctx, provider, counting)
 	if err != nil {
@@ -308,7 +308,7 @@ func (c *counts) segments() map[engram.ID]recordedFiltered {
 }
 
 // Policies implements [Service].
-func (a *admin) Policies(ctx context.Context) ([]SegmentPolicy, error) {
+func (a *administration) Policies(ctx context.Context) ([]SegmentPolicy, error) {
 	known := map[engram.ID]bool{}
 	for id := range a.options.Policies {
 		known[id] = true

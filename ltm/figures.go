@@ -14,7 +14,7 @@ type Figures struct {
 }
 
 // Figures returns the figures; all are 0 before [Store.Begin].
-func (a *admin) Figures() Figures {
+func (a *administration) Figures() Figures {
 	if !a.begun.Load() || a.recorder == nil {
 		return Figures{}
 	}
@@ -38,4 +38,4 @@ func (a *admin) Figures() Figures {
 }
 
 // Health says what does not work just now; nothing if all does.
-func (a *admin) Health() []string { return append(a.health.list(), a.repairer.damages()...) }
+func (a *administration) Health() []string { return append(a.health.list(), a.repairer.damages()...) }

@@ -92,19 +92,19 @@ func (p *past) RecordsAll(id engram.ID) bool {
 
 // AddPolicy gives a core segment its default policy, before recording begins. What was
 // set at run-time goes over it.
-func (a *admin) AddPolicy(core engram.ID, p policy.Policy) error {
+func (a *administration) AddPolicy(core engram.ID, p policy.Policy) error {
 	return a.policies.AddDefault(core, p)
 }
 
 // Policy returns the policy of a core segment.
-func (a *admin) Policy(core engram.ID) policy.Policy { return a.policies.Of(core) }
+func (a *administration) Policy(core engram.ID) policy.Policy { return a.policies.Of(core) }
 
 // PolicyOverrides returns what was set over the defaults.
-func (a *admin) PolicyOverrides() []policy.Override { return a.policies.Overrides() }
+func (a *administration) PolicyOverrides() []policy.Override { return a.policies.Overrides() }
 
 // SetPolicy changes settings of the core segments that a pattern matches, from now on
 // and for later epochs. An empty text takes a setting back.
-func (a *admin) SetPolicy(ctx context.Context, o policy.Override) error {
+func (a *administration) SetPolicy(ctx context.Context, o policy.Override) error {
 	old := a.policies.Overrides()
 	if err := a.policies.Override(o); err != nil {
 		return err

@@ -174,7 +174,7 @@ func (r *recorder) finish() {
 }
 
 // Seal implements [Service]. What was committed before the call is sealed then.
-func (a *admin) Seal(ctx context.Context, why string) error {
+func (a *administration) Seal(ctx context.Context, why string) error {
 	if a.recorder == nil {
 		return errNotBegun
 	}

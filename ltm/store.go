@@ -118,7 +118,7 @@ type Store struct {
 	reader
 	recaller
 	past
-	admin
+	administration
 	aheads
 }
 
@@ -192,7 +192,7 @@ func (s *Store) compose() {
 	s.recaller = recaller{e, &s.policies, &s.account, &s.forgetting, &s.reader}
 	s.past = past{e, &s.state, &s.policies, &s.account, &s.disk}
 	s.aheads.env, s.aheads.disk = e, &s.disk
-	s.admin = admin{e, &s.policies, &s.account, &s.state, &s.disk, &s.logs, &s.repairer}
+	s.administration = administration{e, &s.policies, &s.account, &s.state, &s.disk, &s.logs, &s.repairer}
 }
 
 func (s *Store) open(ctx context.Context) (err error) {
