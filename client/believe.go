@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/core/access/credentials"
 )
 
 // claims is what the names say just now that a server serves. Where there are

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/mns"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // benchServers are servers of one robot with a memory each, and a client.

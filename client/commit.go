@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport"
+	"github.com/seed-301d4374/engram/edge/transport"
 )
 
 // Commit implements engram.Writer. The parts for several servers are committed at

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport"
+	"github.com/seed-301d4374/engram/edge/transport"
 )
 
 // pipelineDepth is how many commits of a stream may wait for their answers to be

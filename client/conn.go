@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/edge/transport"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 )
 
 // conn is the connection to one memory server, made when it is first needed.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/transport"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/edge/transport"
 )
 
 // CredentialsVariable is the environment variable that names a file of credentials.

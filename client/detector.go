@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/transport"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/edge/transport"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 )
 
 var errNotAlive = errors.New("the server shows no sign of life")

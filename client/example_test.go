@@ -9,11 +9,11 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 	"github.com/seed-301d4374/engram/node"
-	poses "github.com/seed-301d4374/engram/pose/service"
 
 	"google.golang.org/protobuf/proto"
 )
@@ -127,7 +127,7 @@ func ExampleClient_Poses() {
 		put(ctx, m, "RobotState/Localization/rover/odom,base_link", at*second, engram.Payload{Type: localization.Name(), Bytes: payload})
 	}
 
-	answers, err := m.Poses(client.PoseMemory).LookUp(ctx, []poses.Question{
+	answers, err := m.Poses(client.PoseMemory).LookUp(ctx, []lookup.Question{
 		{Target: "odom", Source: "base_link", Time: second + second/2},
 	})
 	check(err)

@@ -9,16 +9,16 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/feature"
-	"github.com/seed-301d4374/engram/feature/copies"
-	"github.com/seed-301d4374/engram/feature/knowledge"
-	"github.com/seed-301d4374/engram/feature/longterm"
-	"github.com/seed-301d4374/engram/feature/poses"
-	knowledgeservice "github.com/seed-301d4374/engram/knowledge/service"
-	longtermservice "github.com/seed-301d4374/engram/ltm/service"
-	poseservice "github.com/seed-301d4374/engram/pose/service"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	longterm "github.com/seed-301d4374/engram/core/ltm/api"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	copies "github.com/seed-301d4374/engram/fleet/copies/api"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	knowledge "github.com/seed-301d4374/engram/mind/knowledge/api"
+	"github.com/seed-301d4374/engram/mind/knowledge/logic"
+	poses "github.com/seed-301d4374/engram/mind/pose/api"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 // PoseMemory is the memory that keeps poses on a robot with the memories of this
@@ -27,11 +27,11 @@ const PoseMemory = "RobotState"
 
 // Poses returns the poses that a memory keeps, such as [PoseMemory]. Calls return
 // Unsupported if its server keeps none.
-func (c *Client) Poses(memory string) poseservice.Service { return poses.NewClient(c.Conn(memory)) }
+func (c *Client) Poses(memory string) lookup.Service { return poses.NewClient(c.Conn(memory)) }
 
 // Knowledge returns who answers questions in logic from what the robot of this client knows. The
 // error of a question is Unsupported if the server has no memory Knowledge.
-func (c *Client) Knowledge() knowledgeservice.Service {
+func (c *Client) Knowledge() logic.Service {
 	return knowledge.NewClient(c.Conn(KnowledgeMemory))
 }
 
@@ -41,14 +41,14 @@ const KnowledgeMemory = "Knowledge"
 // LongTerm returns the long-term memory of the server that hosts a memory; of the
 // server that offers the name system if the memory's name is empty. Calls return
 // Unsupported if its server keeps nothing on disk.
-func (c *Client) LongTerm(memory string) longtermservice.Service {
+func (c *Client) LongTerm(memory string) admin.Service {
 	return longterm.NewClient(c.Conn(memory))
 }
 
 // Copies administers the copies that the server which offers the name system holds.
 // Calls return Unsupported if it holds none, or if the names come from the backbone
 // itself.
-func (c *Client) Copies() service.Admin {
+func (c *Client) Copies() contract.Admin {
 	if c.home.server == nil {
 		return copies.NewClient(noHolder{})
 	}

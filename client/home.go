@@ -8,8 +8,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client/internal/homes"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/mns"
 )
 
 // home is where a client knows the names from: a memory server that offers the name

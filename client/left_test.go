@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/fleet/mns"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/mns"
 )
 
 // While a memory's server has left and no other has taken it over, whoever asks for the memory

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/fleet/mns"
 )
 
 // Names returns the name system, such as to wait for a memory. What it answers the

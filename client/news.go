@@ -1,6 +1,6 @@
 package client
 
-import "github.com/seed-301d4374/engram/mns"
+import "github.com/seed-301d4374/engram/fleet/mns"
 
 // news orders answers and notifications of the name system. An answer that was under way
 // when a memory's notification came may be older than it, and nothing would correct it

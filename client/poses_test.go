@@ -5,14 +5,14 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/feature"
-	"github.com/seed-301d4374/engram/feature/poses"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/fleet/mns"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
-	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/mind/pose"
+	poses "github.com/seed-301d4374/engram/mind/pose/api"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 // poseMemory is a memory with poses of its own: base in odom at x, and an anchor
@@ -34,17 +34,17 @@ func poseMemory(t *testing.T, x float64) server.Memory {
 		t.Fatal(err)
 	}
 	m := memory(client.PoseMemory)
-	m.Features = []feature.Feature{poses.Feature(service.New(store, service.Writes{}))}
+	m.Features = []feature.Feature{poses.Feature(lookup.New(store, lookup.Writes{}))}
 	return m
 }
 
-func keyAt(y float64) service.Transaction {
-	return service.Transaction{Author: "slam", Keys: []service.Key{{Parent: "map", Child: "r/odom", Time: 1, Pose: pose.Translation(0, y, 0)}}}
+func keyAt(y float64) lookup.Transaction {
+	return lookup.Transaction{Author: "slam", Keys: []lookup.Key{{Parent: "map", Child: "r/odom", Time: 1, Pose: pose.Translation(0, y, 0)}}}
 }
 
-func whereIsBase(t *testing.T, p service.Service) float64 {
+func whereIsBase(t *testing.T, p lookup.Service) float64 {
 	t.Helper()
-	a, err := p.LookUp(t.Context(), []service.Question{{Target: "odom", Source: "r/base", Time: 1}})
+	a, err := p.LookUp(t.Context(), []lookup.Question{{Target: "odom", Source: "r/base", Time: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestPosesOfAnotherServer(t *testing.T) {
 	if _, err := p.CommitRevision(t.Context(), keyAt(1)); err != nil {
 		t.Fatal(err)
 	}
-	a, err := p.Acquire(t.Context(), service.Acquire{Sensor: "r/cam", Time: 1, Wait: true})
+	a, err := p.Acquire(t.Context(), lookup.Acquire{Sensor: "r/cam", Time: 1, Wait: true})
 	if err != nil || a.Base != "r/base" {
 		t.Fatal(a, err)
 	}

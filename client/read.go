@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport"
+	"github.com/seed-301d4374/engram/edge/transport"
 )
 
 // Query implements engram.Reader. Servers are asked at the same time; a memory

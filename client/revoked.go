@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 )
 
 // AccessVariable is the environment variable that names a file of access rules.

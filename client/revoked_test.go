@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/access/credentials"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/mns"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // A program leaves a server that is revoked, and does not come back, as soon as the

@@ -12,18 +12,18 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone"
-	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/client"
 	_ "github.com/seed-301d4374/engram/client/backbone"
+	"github.com/seed-301d4374/engram/core/memorytest"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/backbone"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/mns"
+	"github.com/seed-301d4374/engram/fleet/mns/fleet"
+	"github.com/seed-301d4374/engram/fleet/mns/kv"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/memorytest"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/mns/fleet"
-	"github.com/seed-301d4374/engram/mns/kv"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // robot is a robot, or the base station, with a backbone and one memory server.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport"
+	"github.com/seed-301d4374/engram/edge/transport"
 )
 
 // AddCoreSegment implements engram.Segments. A type that the memory's server does

@@ -3,7 +3,7 @@ package client
 import (
 	"time"
 
-	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/fleet/mns"
 )
 
 // staleFor is how long names are kept that a name system which was away does not

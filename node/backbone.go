@@ -10,16 +10,16 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/backbone"
-	"github.com/seed-301d4374/engram/backbone/embedded"
-	"github.com/seed-301d4374/engram/backbone/updates"
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/ltm/policy"
-	"github.com/seed-301d4374/engram/mns/fleet"
-	"github.com/seed-301d4374/engram/mns/kv"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/backbone"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/backbone/updates"
+	"github.com/seed-301d4374/engram/fleet/mns/fleet"
+	"github.com/seed-301d4374/engram/fleet/mns/kv"
 )
 
 // fabric is the backbone of a node.

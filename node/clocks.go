@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/policy"
-	"github.com/seed-301d4374/engram/ops/clock"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
+	"github.com/seed-301d4374/engram/fleet/ops/clock"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // clocksHealth tells whose clocks are far from this server's.

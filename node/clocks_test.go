@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	"github.com/seed-301d4374/engram/fleet/ops/clock"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/ops/clock"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // Two robots that have the memory World and copies of the other's, and nothing else, and whose clocks are 25 s
@@ -30,7 +30,7 @@ func TestClocksAreCorrectedWithoutBeingTold(t *testing.T) {
 		socket := "unix:" + filepath.Join(t.TempDir(), robot)
 		n := served(t, Config{
 			Memories: []server.Memory{memories.World()}, Robot: robot, Name: robot + " host", Listen: []string{socket}, Backbone: &Backbone{Embedded: e},
-			Copies: []service.Copy{{Pattern: engram.MustPattern("*:World")}}, Operations: Operations{ClockEvery: 30 * time.Second},
+			Copies: []contract.Copy{{Pattern: engram.MustPattern("*:World")}}, Operations: Operations{ClockEvery: 30 * time.Second},
 			Now: func() engram.Time { return engram.Now().Add(skew) },
 		})
 		c, err := client.Connect(t.Context(), client.Options{Address: socket})

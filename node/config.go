@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone/embedded"
-	copyservice "github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
-	"github.com/seed-301d4374/engram/wm"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/core/wm"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // Config is what a node runs with. The zero value of each member is a default that is
@@ -44,7 +44,7 @@ type Config struct {
 	// Backbone connects several servers; nil means that the node is alone.
 	Backbone *Backbone
 	// Copies are held of what other servers own. They need a Backbone.
-	Copies []copyservice.Copy
+	Copies []contract.Copy
 	// Recovery says what becomes of what the memories World, Object and Navigation said before
 	// the node began and have lost, where copies at other servers have it. With Data it is
 	// not withdrawn.

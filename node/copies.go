@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/copies"
-	"github.com/seed-301d4374/engram/copies/service"
-	administration "github.com/seed-301d4374/engram/feature/copies"
-	"github.com/seed-301d4374/engram/feature/pull"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/copies"
+	administration "github.com/seed-301d4374/engram/fleet/copies/api"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	pull "github.com/seed-301d4374/engram/fleet/copies/source/api"
+	"github.com/seed-301d4374/engram/fleet/mns"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 )
 
 // holdCopies begins to hold copies in the node's server.
@@ -153,7 +153,7 @@ func (o *copyOwners) Dial(ctx context.Context, memory, server string) (copies.Ow
 // copyOwner is a server that owns what is copied.
 type copyOwner struct {
 	*rpc.Client
-	service.Source
+	contract.Source
 }
 
 // Watch implements copies.Owners.
@@ -176,7 +176,7 @@ func (o *copyOwners) Watch(ctx context.Context, changed func()) {
 // copiesHealth tells whether something is in the way of copies that does not pass by
 // itself. Owners that are away are none of the server's troubles. problems are those of
 // the copies' files.
-func copiesHealth(problems []string, list []service.Status, err error) (health.Status, string) {
+func copiesHealth(problems []string, list []contract.Status, err error) (health.Status, string) {
 	if len(problems) > 0 {
 		return health.Degraded, strings.Join(problems, "; ")
 	}
@@ -185,12 +185,12 @@ func copiesHealth(problems []string, list []service.Status, err error) (health.S
 	}
 	for i := range list {
 		s := &list[i]
-		if s.State != service.StateFailed {
+		if s.State != contract.StateFailed {
 			continue
 		}
 		// What is wrong with one that a rule made is told of that.
-		ofMade := func(made service.Status) bool {
-			return made.Rule == s.Pattern.String() && made.State == service.StateFailed && made.Error == s.Error
+		ofMade := func(made contract.Status) bool {
+			return made.Rule == s.Pattern.String() && made.State == contract.StateFailed && made.Error == s.Error
 		}
 		if !s.OfMany() || !slices.ContainsFunc(list, ofMade) {
 			return health.Degraded, s.Pattern.String() + ": " + s.Error

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	"github.com/seed-301d4374/engram/fleet/mns"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // namedBy is a name system of fixed entries.
@@ -103,18 +103,18 @@ func TestCopiesAreOfWhoMayServeThem(t *testing.T) {
 // Health tells what is wrong with copies: a rule's own problem, and what is wrong with what
 // it made only where that is not the rule's.
 func TestProblemsOfCopiesAreInTheHealth(t *testing.T) {
-	made := func(rule, pattern string, state service.State, problem string) service.Status {
-		return service.Status{Copy: service.Copy{Pattern: engram.MustPattern(pattern)}, Rule: rule, State: state, Error: problem}
+	made := func(rule, pattern string, state contract.State, problem string) contract.Status {
+		return contract.Status{Copy: contract.Copy{Pattern: engram.MustPattern(pattern)}, Rule: rule, State: state, Error: problem}
 	}
-	rule := func(problem string) service.Status { return made("", "*:Object", service.StateFailed, problem) }
+	rule := func(problem string) contract.Status { return made("", "*:Object", contract.StateFailed, problem) }
 	for name, c := range map[string]struct {
-		list []service.Status
+		list []contract.Status
 		want string
 	}{
-		"its own":             {[]service.Status{rule("no room"), made("*:Object", "robot1:Object", service.StateLive, "")}, "*:Object: no room"},
-		"what it made":        {[]service.Status{rule("refused"), made("*:Object", "robot1:Object", service.StateFailed, "refused")}, "robot1:Object: refused"},
-		"both":                {[]service.Status{rule("no room"), made("*:Object", "robot1:Object", service.StateFailed, "refused")}, "*:Object: no room"},
-		"of another the same": {[]service.Status{rule("refused"), made("", "robot1:Object", service.StateFailed, "refused")}, "*:Object: refused"},
+		"its own":             {[]contract.Status{rule("no room"), made("*:Object", "robot1:Object", contract.StateLive, "")}, "*:Object: no room"},
+		"what it made":        {[]contract.Status{rule("refused"), made("*:Object", "robot1:Object", contract.StateFailed, "refused")}, "robot1:Object: refused"},
+		"both":                {[]contract.Status{rule("no room"), made("*:Object", "robot1:Object", contract.StateFailed, "refused")}, "*:Object: no room"},
+		"of another the same": {[]contract.Status{rule("refused"), made("", "robot1:Object", contract.StateFailed, "refused")}, "*:Object: refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if status, reason := copiesHealth(nil, c.list, nil); status != health.Degraded || reason != c.want {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/node"
 )
 

@@ -3,7 +3,7 @@ package node
 import (
 	"testing"
 
-	"github.com/seed-301d4374/engram/ops/health"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 )
 
 // Health tells what the memories say is wrong with what was committed.

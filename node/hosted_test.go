@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // A program went to another server while the one that hosted its memory was away: that one

@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/ops/clock"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/ops/clock"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // served starts a node that serves until the test ends, on a socket of its own if it is told

@@ -16,15 +16,15 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/edge/transport"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/mns"
+	"github.com/seed-301d4374/engram/fleet/ops/clock"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
+	"github.com/seed-301d4374/engram/fleet/ops/metrics"
 	"github.com/seed-301d4374/engram/internal/release"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/ops/clock"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/ops/metrics"
-	"github.com/seed-301d4374/engram/transport"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // operations is what a node offers its operators: metrics, health and the clocks of

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
 )
 
 // Notices tell data where a segment's policy says so, also from one moment to the next, and

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/mns"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // recovery has the node's memories say again what they said before the node began and have

@@ -12,17 +12,17 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone/embedded"
-	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	"github.com/seed-301d4374/engram/fleet/mns"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/ltm"
-	longterm "github.com/seed-301d4374/engram/ltm/service"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // begin starts a node that serves until end is called.
@@ -76,8 +76,8 @@ func TestWhatAServerLostIsRecovered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address := testkit.FreeAddress(t)
 			socket := func(name string) []string { return []string{"unix:" + filepath.Join(t.TempDir(), name)} }
-			copied := service.Copy{Pattern: engram.MustPattern("World")}
-			holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []service.Copy{copied},
+			copied := contract.Copy{Pattern: engram.MustPattern("World")}
+			holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []contract.Copy{copied},
 				Backbone: &Backbone{Embedded: embedded.Options{Listen: address}}})
 			own := Config{Memories: []server.Memory{memories.World()}, Name: "owner", Listen: socket("o"), Backbone: &Backbone{URL: "nats://" + address}, Recovery: test.how}
 			first, end := begin(t, own)
@@ -180,7 +180,7 @@ func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 func TestOnlyWhatIsLostIsRecovered(t *testing.T) {
 	address := testkit.FreeAddress(t)
 	socket := func(name string) []string { return []string{"unix:" + filepath.Join(t.TempDir(), name)} }
-	holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []service.Copy{{Pattern: engram.MustPattern("World")}},
+	holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []contract.Copy{{Pattern: engram.MustPattern("World")}},
 		Backbone: &Backbone{Embedded: embedded.Options{Listen: address}}})
 	data := t.TempDir()
 	own := func() Config {
@@ -206,7 +206,7 @@ func TestOnlyWhatIsLostIsRecovered(t *testing.T) {
 	if got := statementsOf(t, second, "World"); len(got) != 2 {
 		t.Fatalf("%v are there after the restart", got)
 	}
-	if _, err := second.srv.LongTerm().Forget(t.Context(), longterm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("World/Item/eye/secret")}, Span: engram.Always(), Why: "test", By: "test"}, nil); err != nil {
+	if _, err := second.srv.LongTerm().Forget(t.Context(), admin.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("World/Item/eye/secret")}, Span: engram.Always(), Why: "test", By: "test"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Until(t, func() (string, bool) { return "the copy has not forgotten", len(statementsOf(t, holder, "World")) == 1 })
@@ -227,7 +227,7 @@ func TestOnlyWhatIsLostIsRecovered(t *testing.T) {
 func TestWhatIsSaidAtOnceIsCompleted(t *testing.T) {
 	address := testkit.FreeAddress(t)
 	socket := func(name string) []string { return []string{"unix:" + filepath.Join(t.TempDir(), name)} }
-	holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []service.Copy{{Pattern: engram.MustPattern("World")}},
+	holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []contract.Copy{{Pattern: engram.MustPattern("World")}},
 		Backbone: &Backbone{Embedded: embedded.Options{Listen: address}}})
 	own := Config{Memories: []server.Memory{memories.World()}, Name: "owner", Listen: socket("o"), Backbone: &Backbone{URL: "nats://" + address}}
 	first, end := begin(t, own)

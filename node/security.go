@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/fleet/mns"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // guard is who may do what at a node.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/ops/health"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // Credentials that are replaced by narrower ones are told of where the server's health is,

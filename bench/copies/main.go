@@ -23,7 +23,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/internal/fleet"
 	"github.com/seed-301d4374/engram/internal/netlab"
 )

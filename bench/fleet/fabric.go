@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-301d4374/engram/backbone"
-	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/backbone"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
 )
 
 // fabric measures what a message between two robots costs the backbone: from a leaf node

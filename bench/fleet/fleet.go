@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 )
 
 type options struct {

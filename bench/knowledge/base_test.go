@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	questions "github.com/seed-301d4374/engram/feature/knowledge"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/knowledge/service"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/world"
+	questions "github.com/seed-301d4374/engram/mind/knowledge/api"
+	"github.com/seed-301d4374/engram/mind/knowledge/logic"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 func must(b *testing.B, err error) {
@@ -24,7 +24,7 @@ func must(b *testing.B, err error) {
 }
 
 // house is a server with a world of items on tables, reached over a socket.
-func house(b *testing.B, items int) (*world.Memory, service.Service) {
+func house(b *testing.B, items int) (*world.Memory, logic.Service) {
 	svc := serving.New(b, memories.All()...)
 	h := serving.Serve(b, svc, nil, rpc.Options{}, serving.Socket(b))
 	w, err := world.Over(b.Context(), svc, "eye", world.DefaultRules(), world.FromSource(world.Perception))
@@ -52,7 +52,7 @@ func house(b *testing.B, items int) (*world.Memory, service.Service) {
 	return w, questions.NewClient(serving.Dial(b, h.Address, rpc.DialOptions{}))
 }
 
-func found(b *testing.B, s service.Service, q service.Question) (n int) {
+func found(b *testing.B, s logic.Service, q logic.Question) (n int) {
 	for _, err := range s.Ask(context.Background(), q) {
 		must(b, err)
 		n++
@@ -60,7 +60,7 @@ func found(b *testing.B, s service.Service, q service.Question) (n int) {
 	return n
 }
 
-var onTable = service.Question{Text: `?x on <https://engram.dev/world#table0>`}
+var onTable = logic.Question{Text: `?x on <https://engram.dev/world#table0>`}
 
 // An item moves, until the answer to what is on the table has changed: the statement, its news, the
 // graph and the question.
@@ -82,7 +82,7 @@ func BenchmarkMoveUntilAnswer(b *testing.B) {
 				mark, err := w.UpdatePose(context.Background(), "cup0.0", "room", at, pose.Cov{})
 				must(b, err)
 				moving += time.Since(began)
-				q.After = []service.Mark{service.Mark(mark)}
+				q.After = []logic.Mark{logic.Mark(mark)}
 				if n := found(b, s, q); n != want {
 					b.Fatalf("%d things on the table, want %d", n, want)
 				}
@@ -106,7 +106,7 @@ func BenchmarkPast(b *testing.B) {
 		last, err := w.UpdatePose(context.Background(), "cup0.0", "room", pose.Translation(1.5, 1.5, 0), pose.Cov{})
 		must(b, err)
 		now := onTable
-		now.After = []service.Mark{service.Mark(last)}
+		now.After = []logic.Mark{logic.Mark(last)}
 		var present float64
 		for _, kind := range []string{"now", "again", "new"} {
 			b.Run(fmt.Sprint(items, "/", kind), func(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/pattern"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/pattern"
 )
 
 // askPattern asks a compiled question as often as the benchmark wants, and checks how many rows come.

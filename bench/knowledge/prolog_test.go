@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/prolog"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/prolog"
+	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
 )
 
 // question asks in Prolog as often as the benchmark wants, and checks how many rows come.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
 )
 
 // swi returns how long SWI-Prolog takes for a job of testdata/swi.pl, and how many answers it has.

@@ -18,10 +18,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/ltm/codec"
+	"github.com/seed-301d4374/engram/edge/ingest/recording"
 	"github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/ingest/recording"
 	"github.com/seed-301d4374/engram/internal/sim"
-	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
 // pixels is an image of rgb8 without padding.

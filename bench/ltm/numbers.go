@@ -10,11 +10,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ingest"
-	"github.com/seed-301d4374/engram/ltm/codec"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/ltm/codec"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/ingest"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // history is what a recording has of one entity.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
 	"github.com/seed-301d4374/engram/internal/sim"
-	"github.com/seed-301d4374/engram/ltm/policy"
-	"github.com/seed-301d4374/engram/ltm/service"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // workload is a run of the simulated robot against a real server.
@@ -38,7 +38,7 @@ type took struct {
 	written  float64            // bytes written to the disk, the log's too, per second
 	cores    float64            // the server and its children
 	peak     int64              // bytes of memory, the children's too
-	stats    service.Stats      // after sealing
+	stats    admin.Stats        // after sealing
 	lost     uint64             // committed, and neither recorded nor left out by a policy
 	sampled  int                // images that were read back and compared
 }
@@ -88,7 +88,7 @@ func (w workload) run(ctx context.Context, c config) (t took, err error) {
 }
 
 // sealed waits until everything is recorded, seals it, and notes what that takes.
-func (t *took) sealed(ctx context.Context, p *program, store service.Service) error {
+func (t *took) sealed(ctx context.Context, p *program, store admin.Service) error {
 	// Who asks the disk waits for the recorder.
 	q := engram.MustPattern("Vision/ImageRGB").Select(engram.Latest(1))
 	q.Target, q.WithoutPayload = engram.TargetLTM, true

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 // benchCase is one row of the table: an operation, what libtf2's benchmark calls it

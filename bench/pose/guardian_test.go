@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ingest/recording"
+	"github.com/seed-301d4374/engram/edge/ingest/recording"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/urdf"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/urdf"
 )
 
 // This test stands here because pose itself knows no recordings.

@@ -23,7 +23,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 func main() {

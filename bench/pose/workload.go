@@ -7,8 +7,8 @@ import (
 	"runtime"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/urdf"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/urdf"
 )
 
 // The workload is that of libtf2's benchmark, ../shared/peers/tf2/bench.cpp: a chain

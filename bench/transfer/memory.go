@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/local"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/wm"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/core/wm"
+	"github.com/seed-301d4374/engram/edge/transport/local"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 )
 
 // held is how many entries the memory holds, from the beginning on.

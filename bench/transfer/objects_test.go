@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 )
 
 // What the hand-written conversion makes is what the type says: the memory's check

@@ -13,8 +13,8 @@ import (
 	"runtime/pprof"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport/local"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/edge/transport/local"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 )
 
 // The command is started again for the other processes, with one of these and a

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/sim"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // measureLive measures the page beside a robot that lives.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 )
 
 // server is a memory server as a process of its own.

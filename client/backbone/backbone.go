@@ -12,11 +12,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/client/internal/homes"
-	"github.com/seed-301d4374/engram/mns/fleet"
-	"github.com/seed-301d4374/engram/mns/kv"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/fleet/backbone"
+	"github.com/seed-301d4374/engram/fleet/mns/fleet"
+	"github.com/seed-301d4374/engram/fleet/mns/kv"
 )
 
 func init() { homes.Use(join) }

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/internal/sim"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // The suite of the client, in Node.js, over HTTP.

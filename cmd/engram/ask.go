@@ -11,13 +11,13 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/base"
-	"github.com/seed-301d4374/engram/knowledge/prolog"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
-	"github.com/seed-301d4374/engram/knowledge/record"
-	"github.com/seed-301d4374/engram/knowledge/service"
-	"github.com/seed-301d4374/engram/knowledge/swrl"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/base"
+	"github.com/seed-301d4374/engram/mind/knowledge/logic"
+	"github.com/seed-301d4374/engram/mind/knowledge/prolog"
+	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
+	"github.com/seed-301d4374/engram/mind/knowledge/record"
+	"github.com/seed-301d4374/engram/mind/knowledge/swrl"
 )
 
 func newAsk() *cobra.Command {
@@ -102,8 +102,8 @@ Ctrl-D ends.`,
 type asking struct {
 	cmd      *cobra.Command
 	format   string
-	service  service.Service
-	question service.Question // without its text
+	service  logic.Service
+	question logic.Question // without its text
 	json     bool
 	names    *prolog.Program // shortens IRIs
 	facts    string          // of what is asked
@@ -116,7 +116,7 @@ func (a *asking) prepare() error {
 	q := &a.question
 	languages := 0
 	for name, set := range map[string]func(){
-		"prolog": func() { q.Language = service.Prolog }, "class": func() { q.Language = service.Class }, "json": func() { a.json = true },
+		"prolog": func() { q.Language = logic.Prolog }, "class": func() { q.Language = logic.Class }, "json": func() { a.json = true },
 	} {
 		if ok, _ := f.GetBool(name); ok {
 			languages++
@@ -148,7 +148,7 @@ func (a *asking) prepare() error {
 		q.Prefixes[name] = iri
 	}
 	rules, _ := f.GetStringArray("rules")
-	if len(rules) > 0 && q.Language != service.Prolog {
+	if len(rules) > 0 && q.Language != logic.Prolog {
 		return usagef("--rules: rules are for --prolog")
 	}
 	for _, file := range rules {
@@ -160,7 +160,7 @@ func (a *asking) prepare() error {
 		if err != nil {
 			return err
 		}
-		q.Rules = append(q.Rules, service.Rules{Name: file, Text: rules})
+		q.Rules = append(q.Rules, logic.Rules{Name: file, Text: rules})
 	}
 	return a.prepareTimes()
 }
@@ -188,7 +188,7 @@ func (a *asking) prepareTimes() error {
 	}
 	marks, err := marksFlag(a.cmd)
 	for _, m := range marks {
-		a.question.After = append(a.question.After, service.Mark(m))
+		a.question.After = append(a.question.After, logic.Mark(m))
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-301d4374/engram/knowledge/service"
+	"github.com/seed-301d4374/engram/mind/knowledge/logic"
 )
 
 // ask prints the rows of one question. As NDJSON, each is printed when it is found.
@@ -33,9 +33,9 @@ func (a *asking) ask(ctx context.Context, question string) error {
 	}
 	q.Notes = func(line string) { a.cmd.PrintErrln(visible(line)) }
 	out := a.cmd.OutOrStdout()
-	var rows []service.Row
+	var rows []logic.Row
 	for row, err := range a.service.Ask(ctx, q) {
-		if errors.Is(err, service.ErrMore) {
+		if errors.Is(err, logic.ErrMore) {
 			a.cmd.PrintErrf("engram: there are more rows than --limit %d\n", q.Rows)
 			break
 		}
@@ -56,12 +56,12 @@ func (a *asking) ask(ctx context.Context, question string) error {
 
 // explained is a row with what it rests on.
 type explained struct {
-	Row service.Row      `json:"row"`
-	Why []service.Reason `json:"why"`
+	Row logic.Row      `json:"row"`
+	Why []logic.Reason `json:"why"`
 }
 
 // shown is what JSON has of a row.
-func (a *asking) shown(row service.Row) any {
+func (a *asking) shown(row logic.Row) any {
 	if !a.question.Why {
 		return row
 	}
@@ -88,7 +88,7 @@ func (a *asking) short(text string) string {
 }
 
 // print prints rows; as a table, a question without variables is answered yes or no.
-func (a *asking) print(out io.Writer, rows []service.Row) error {
+func (a *asking) print(out io.Writer, rows []logic.Row) error {
 	if !tabular(a.format) {
 		var all []any
 		for _, row := range rows {
@@ -143,7 +143,7 @@ func (a *asking) print(out io.Writer, rows []service.Row) error {
 }
 
 // explain prints what rows rest on.
-func (a *asking) explain(out io.Writer, rows []service.Row) error {
+func (a *asking) explain(out io.Writer, rows []logic.Row) error {
 	if !a.question.Why {
 		return nil
 	}

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
-	"github.com/seed-301d4374/engram/knowledge/service"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/logic"
+	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
 )
 
 // unfinished reports whether a question goes on in the next line: it is empty, or ends with what something follows.
@@ -132,7 +132,7 @@ func (a *asking) complete(out io.Writer) func(line string, at int, key rune) (st
 		}
 		before, after := string([]rune(line)[:at]), string([]rune(line)[at:])
 		from, words := a.names.Complete(a.known(), before)
-		if a.question.Language != service.Prolog {
+		if a.question.Language != logic.Prolog {
 			words = slices.DeleteFunc(words, func(w string) bool { return strings.HasSuffix(w, "(") })
 		}
 		if len(words) == 0 {
@@ -161,7 +161,7 @@ func (a *asking) known() *knowledge.View {
 		return a.view
 	}
 	a.view = &knowledge.View{Graph: knowledge.NewGraph()}
-	q := service.Question{Language: service.Prolog, Text: "rdf_subject(S)", Rows: 100_000, Limits: service.Limits{Time: 2 * time.Second}}
+	q := logic.Question{Language: logic.Prolog, Text: "rdf_subject(S)", Rows: 100_000, Limits: logic.Limits{Time: 2 * time.Second}}
 	for row, err := range a.service.Ask(a.cmd.Context(), q) {
 		if err != nil { // completion does with what there is
 			break

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/core/access"
 )
 
 func newAuthRule() *cobra.Command {

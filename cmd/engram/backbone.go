@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone"
-	"github.com/seed-301d4374/engram/backbone/embedded"
-	"github.com/seed-301d4374/engram/mns/kv"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/backbone"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/mns/kv"
 	"github.com/seed-301d4374/engram/node"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 func addBackboneFlags(cmd *cobra.Command) {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	_ "github.com/seed-301d4374/engram/client/backbone" // --address nats://…
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 )
 
 // connect reaches the memory that the command's flags name.

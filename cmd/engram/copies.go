@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/copies"
-	"github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/fleet/copies"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // addCopyFlags adds the flags of the copies that a server holds.
@@ -34,9 +34,9 @@ func readRecovery(cmd *cobra.Command) (world.Recovery, error) {
 }
 
 // readCopySettings reads and checks the flags.
-func readCopySettings(cmd *cobra.Command) ([]service.Copy, error) {
+func readCopySettings(cmd *cobra.Command) ([]contract.Copy, error) {
 	texts, _ := cmd.Flags().GetStringArray("copy")
-	var out []service.Copy
+	var out []contract.Copy
 	var wrong []error
 	for _, text := range texts {
 		c, err := copies.Parse(text)

@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/copies"
-	"github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
+	"github.com/seed-301d4374/engram/fleet/copies"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
 )
 
 func newCopy() *cobra.Command {
@@ -47,7 +47,7 @@ What rules leave out is said where it is asked for, and can be fetched.`,
 }
 
 // useCopies calls f with the copies of the server that the flags name.
-func useCopies(cmd *cobra.Command, f func(service.Admin) error) error {
+func useCopies(cmd *cobra.Command, f func(contract.Admin) error) error {
 	m, err := connect(cmd)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ left out is not made up for: 'engram copy fetch' gets it.`,
 		if err != nil {
 			return usagef("%w", err)
 		}
-		return useCopies(cmd, func(admin service.Admin) error {
+		return useCopies(cmd, func(admin contract.Admin) error {
 			if err := admin.AddCopy(cmd.Context(), c); err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ of it stays as it is, and can still be read, unless --drop is given.`,
 				return err
 			}
 		}
-		return useCopies(cmd, func(admin service.Admin) error { return admin.RemoveCopy(cmd.Context(), args[0], drop) })
+		return useCopies(cmd, func(admin contract.Admin) error { return admin.RemoveCopy(cmd.Context(), args[0], drop) })
 	}
 	return cmd
 }
@@ -136,7 +136,7 @@ func newCopyLs() *cobra.Command {
 	}
 	addOutputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return withCopyStatus(cmd, func(format string, list []service.Status) error {
+		return withCopyStatus(cmd, func(format string, list []contract.Status) error {
 			out := &table{header: []string{"COPY", "RULES", "FROM", "OWNER", "STATE"}}
 			var objects []copyJSON
 			for i := range list {
@@ -157,7 +157,7 @@ func newCopyLs() *cobra.Command {
 	return cmd
 }
 
-func describeCopy(s *service.Status) copyJSON {
+func describeCopy(s *contract.Status) copyJSON {
 	c := copyJSON{
 		Pattern: s.Pattern.String(), Rules: copies.FormatRules(&s.Rules), Configured: s.Configured, Rule: s.Rule, Owner: s.Owner, State: string(s.State),
 	}
@@ -183,12 +183,12 @@ func (c *copyJSON) from() string {
 	return c.Owner
 }
 
-func withCopyStatus(cmd *cobra.Command, f func(format string, list []service.Status) error) error {
+func withCopyStatus(cmd *cobra.Command, f func(format string, list []contract.Status) error) error {
 	format, err := outputFormat(cmd)
 	if err != nil {
 		return err
 	}
-	return useCopies(cmd, func(admin service.Admin) error {
+	return useCopies(cmd, func(admin contract.Admin) error {
 		list, err := admin.CopyStatus(cmd.Context())
 		if err != nil {
 			return err
@@ -210,7 +210,7 @@ out, and members that they left out. Give a span of time, lest it be everything.
 	addSpanFlag(cmd, "what is of A..B, by snapshots' times; either may be left out (default: all)")
 	cmd.Flags().String("max-bytes", "", "stop after so many payload bytes, such as 100MB")
 	printing(cmd, func(cmd *cobra.Command, args []string, format string) (err error) {
-		f := service.Fetching{}
+		f := contract.Fetching{}
 		if f.Patterns, err = parsePatterns(args); err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ out, and members that they left out. Give a span of time, lest it be everything.
 				return usagef("--max-bytes: %w", err)
 			}
 		}
-		return useCopies(cmd, func(admin service.Admin) error {
+		return useCopies(cmd, func(admin contract.Admin) error {
 			got, err := admin.Fetch(cmd.Context(), f)
 			if err != nil {
 				return err

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/fleet/copies/contract"
 )
 
 // copyStatusJSON is how a copy is.
@@ -70,7 +70,7 @@ the copy is removed, or its owner removes what it was of.`,
 	addOutputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		long, _ := cmd.Flags().GetBool("long")
-		return withCopyStatus(cmd, func(format string, list []service.Status) error {
+		return withCopyStatus(cmd, func(format string, list []contract.Status) error {
 			out := &table{
 				header: []string{"COPY", "STATE", "FOR", "BEHIND", "BYTES", "LAG", "RECEIVED", "PAYLOAD", "LINK", "LEFT OUT", "LOST", "OWNER"},
 				right:  []bool{2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true, 10: true, 11: false},
@@ -102,7 +102,7 @@ the copy is removed, or its owner removes what it was of.`,
 			}
 			var failed []string
 			for _, o := range objects {
-				if o.State == string(service.StateFailed) {
+				if o.State == string(contract.StateFailed) {
 					failed = append(failed, o.Pattern)
 				}
 			}
@@ -115,7 +115,7 @@ the copy is removed, or its owner removes what it was of.`,
 	return cmd
 }
 
-func copyStatusObject(s *service.Status) copyStatusJSON {
+func copyStatusObject(s *contract.Status) copyStatusJSON {
 	o := copyStatusJSON{
 		copyJSON: describeCopy(s), Since: s.Since, Error: s.Error, BehindUpdates: s.Updates, BehindBytes: s.Bytes, LagSeconds: s.Lag.Seconds(),
 		Received: s.Received, Payload: s.Payload, Wire: s.Wire, Had: s.Had, Removed: s.Removed, LeftOut: []copyLeftOutJSON{}, Lost: s.Lost, Losses: []copyLossJSON{},
@@ -149,7 +149,7 @@ func explainCopies(cmd *cobra.Command, objects []copyStatusJSON, long bool) erro
 	type trouble struct{ rule, text string }
 	told := map[trouble]bool{} // of what rules made
 	for _, o := range objects {
-		if o.Rule != "" && o.State == string(service.StateFailed) {
+		if o.Rule != "" && o.State == string(contract.StateFailed) {
 			told[trouble{o.Rule, o.Error}] = true
 		}
 	}
@@ -214,7 +214,7 @@ func whatHelps(reason string) string {
 		return "the owner's policy had left it out of its long-term memory, and its working memory had dropped it before\n" +
 			"  it was pulled. Have the owner record more of the segment ('engram ltm policy' there), or keep more of it in\n" +
 			"  its working memory (its history), or be connected more often."
-	case service.LostRefused:
+	case contract.LostRefused:
 		return "this server did not take it; its log says why. When that is mended, 'engram copy fetch' gets it."
 	}
 	return "so its owner says, which may be of a newer release; its log may tell more."

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/internal/sim"
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/node"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 func newDemo() *cobra.Command {

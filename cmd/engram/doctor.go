@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/fleet/backbone"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
 	"github.com/seed-301d4374/engram/internal/release"
-	"github.com/seed-301d4374/engram/ops/doctor"
-	"github.com/seed-301d4374/engram/ops/health"
+	"github.com/seed-301d4374/engram/node/doctor"
 )
 
 func newDoctor() *cobra.Command {

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // slow is a memory that does not count what it holds until it is asked no more.

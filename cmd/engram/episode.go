@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/episode"
-	"github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
 )
 
 func newEpisode() *cobra.Command {
@@ -36,16 +36,16 @@ func addServerFlag(cmd *cobra.Command) {
 }
 
 // withLongTerm calls f with the long-term memory that the command's flags lead to.
-func withLongTerm(cmd *cobra.Command, f func(format string, store service.Service) error) error {
+func withLongTerm(cmd *cobra.Command, f func(format string, store admin.Service) error) error {
 	format, err := outputFormat(cmd)
 	if err != nil {
 		return err
 	}
-	return useMemories(cmd, func(_ engram.Service, store service.Service) error { return f(format, store) })
+	return useMemories(cmd, func(_ engram.Service, store admin.Service) error { return f(format, store) })
 }
 
 // useMemories is withLongTerm for commands that ask for more than what is on disk.
-func useMemories(cmd *cobra.Command, f func(m engram.Service, store service.Service) error) error {
+func useMemories(cmd *cobra.Command, f func(m engram.Service, store admin.Service) error) error {
 	m, err := connect(cmd)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ type entityJSON struct {
 	Bytes     int64        `json:"bytes,string"`
 }
 
-func toEpisodeJSON(e *service.EpisodeInfo) episodeJSON {
+func toEpisodeJSON(e *admin.EpisodeInfo) episodeJSON {
 	o := episodeJSON{
 		Name: e.Name, State: "open", Snapshots: e.Snapshots, InForce: e.InForce, Bytes: e.Bytes, Kept: e.Kept, Recovered: e.Recovered,
 		Robot: e.Robot, Marks: toMarksJSON(e.Marks), Losses: e.Losses, Labels: e.Labels,
@@ -136,7 +136,7 @@ func toEpisodeJSON(e *service.EpisodeInfo) episodeJSON {
 }
 
 // noteOf says in a few words what is special about an episode.
-func noteOf(e *service.EpisodeInfo) string {
+func noteOf(e *admin.EpisodeInfo) string {
 	var notes []string
 	if !e.Sealed {
 		notes = append(notes, "open")
@@ -173,7 +173,7 @@ func newEpisodeLs() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withLongTerm(cmd, func(format string, store service.Service) error {
+		return withLongTerm(cmd, func(format string, store admin.Service) error {
 			list, err := store.Episodes(cmd.Context(), span)
 			if err != nil {
 				return err
@@ -227,7 +227,7 @@ func lengthOf(spans ...engram.Interval) cell {
 const spansApart = time.Hour
 
 // recordedSpans returns the spans of time in which an episode recorded.
-func recordedSpans(cmd *cobra.Command, store service.Service, e *service.EpisodeInfo) []engram.Interval {
+func recordedSpans(cmd *cobra.Command, store admin.Service, e *admin.EpisodeInfo) []engram.Interval {
 	whole := []engram.Interval{e.Recorded}
 	if e.Recorded.End.Sub(e.Recorded.Start) < spansApart {
 		return whole
@@ -289,7 +289,7 @@ func newEpisodeShow() *cobra.Command {
 	}
 	addOutputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withLongTerm(cmd, func(format string, store service.Service) error {
+		return withLongTerm(cmd, func(format string, store admin.Service) error {
 			name, err := episodeNamed(cmd, store, args[0])
 			if err != nil {
 				return err
@@ -343,7 +343,7 @@ func newEpisodeShow() *cobra.Command {
 }
 
 // episodeNamed returns the full name of the one episode that a text names.
-func episodeNamed(cmd *cobra.Command, store service.Service, text string) (string, error) {
+func episodeNamed(cmd *cobra.Command, store admin.Service, text string) (string, error) {
 	names, err := episodeNames(cmd, store)
 	if err != nil {
 		return "", err
@@ -352,7 +352,7 @@ func episodeNamed(cmd *cobra.Command, store service.Service, text string) (strin
 }
 
 // episodeFileNamed is episodeNamed where it may be a damaged one.
-func episodeFileNamed(cmd *cobra.Command, store service.Service, text string) (string, error) {
+func episodeFileNamed(cmd *cobra.Command, store admin.Service, text string) (string, error) {
 	names, err := episodeNames(cmd, store)
 	if err != nil {
 		return "", err
@@ -367,7 +367,7 @@ func episodeFileNamed(cmd *cobra.Command, store service.Service, text string) (s
 	return oneNamed(text, names)
 }
 
-func episodeNames(cmd *cobra.Command, store service.Service) ([]string, error) {
+func episodeNames(cmd *cobra.Command, store admin.Service) ([]string, error) {
 	list, err := store.Episodes(cmd.Context(), engram.Always())
 	names := make([]string, len(list))
 	for i := range list {
@@ -408,7 +408,7 @@ func oneNamed(text string, names []string) (string, error) {
 
 func completeEpisodes(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	err := withLongTerm(cmd, func(_ string, store service.Service) error {
+	err := withLongTerm(cmd, func(_ string, store admin.Service) error {
 		all, err := episodeNames(cmd, store)
 		for _, name := range all {
 			if strings.HasPrefix(name, typed) {
@@ -433,13 +433,13 @@ func newEpisodeSeal() *cobra.Command {
 	cmd.Flags().String("reason", "by hand", "what is noted as the reason")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		why, _ := cmd.Flags().GetString("reason")
-		return withLongTerm(cmd, func(_ string, store service.Service) error { return seal(cmd, store, why) })
+		return withLongTerm(cmd, func(_ string, store admin.Service) error { return seal(cmd, store, why) })
 	}
 	return cmd
 }
 
 // seal ends the open episode and says which that was.
-func seal(cmd *cobra.Command, store service.Service, why string) error {
+func seal(cmd *cobra.Command, store admin.Service, why string) error {
 	open := map[string]bool{}
 	list, err := store.Episodes(cmd.Context(), engram.Always())
 	for i := range list {
@@ -486,7 +486,7 @@ of what episodes hold there is 'engram ltm forget'.`,
 		if strings.TrimSpace(why) == "" {
 			return usagef("--reason: say why; it is noted in SystemState/Forgetting")
 		}
-		return withLongTerm(cmd, func(_ string, store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store admin.Service) error {
 			names := make([]string, len(args))
 			for i, arg := range args {
 				var err error

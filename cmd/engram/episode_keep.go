@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ltm/episode"
-	"github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
 )
 
 func newEpisodeMark() *cobra.Command {
@@ -35,7 +35,7 @@ later. A label and a time are one mark; 'engram episode unmark' removes it.`,
 		if end, _ := cmd.Flags().GetBool("seal"); !end {
 			return nil
 		}
-		return withLongTerm(cmd, func(_ string, store service.Service) error { return seal(cmd, store, args[0]) })
+		return withLongTerm(cmd, func(_ string, store admin.Service) error { return seal(cmd, store, args[0]) })
 	}
 	return cmd
 }
@@ -70,7 +70,7 @@ func setMark(cmd *cobra.Command, label string) error {
 		return err
 	}
 	m.Time = at
-	return withLongTerm(cmd, func(_ string, store service.Service) error {
+	return withLongTerm(cmd, func(_ string, store admin.Service) error {
 		if err := store.Mark(cmd.Context(), m); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func newEpisodeUnmark() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withLongTerm(cmd, func(_ string, store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store admin.Service) error {
 			marks, err := store.Marks(cmd.Context(), engram.Always())
 			if err != nil {
 				return err
@@ -148,7 +148,7 @@ func newEpisodeMarks() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withLongTerm(cmd, func(format string, store service.Service) error {
+		return withLongTerm(cmd, func(format string, store admin.Service) error {
 			marks, err := store.Marks(cmd.Context(), span)
 			if err != nil {
 				return err
@@ -215,7 +215,7 @@ func newEpisodeKeep() *cobra.Command {
 			}
 		}
 		end, _ := f.GetBool("end")
-		return withLongTerm(cmd, func(_ string, store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store admin.Service) error {
 			name, err := episodeFileNamed(cmd, store, args[0])
 			if err == nil {
 				err = store.KeepEpisode(cmd.Context(), name, !end)
@@ -237,12 +237,12 @@ func newEpisodeKeep() *cobra.Command {
 // setRule adds the standing rule that the flags describe.
 func setRule(cmd *cobra.Command, args []string) error {
 	f := cmd.Flags()
-	var r service.Rule
+	var r admin.Rule
 	before, after, err := aroundFlags(cmd)
 	if err != nil {
 		return err
 	}
-	r.Before, r.After = service.Duration(before), service.Duration(after)
+	r.Before, r.After = admin.Duration(before), admin.Duration(after)
 	if r.When, _ = f.GetString("when"); strings.TrimSpace(r.When) == "" {
 		return usagef("--when: give a CEL expression, such as 'confidence < 0.2'")
 	}
@@ -259,13 +259,13 @@ func setRule(cmd *cobra.Command, args []string) error {
 		}
 		r.Patterns = append(r.Patterns, p.String())
 	}
-	return useMemories(cmd, func(m engram.Service, store service.Service) error {
+	return useMemories(cmd, func(m engram.Service, store admin.Service) error {
 		if r.Name == "" {
 			rules, err := store.Rules(cmd.Context())
 			if err != nil {
 				return err
 			}
-			for n := 1; r.Name == "" || slices.ContainsFunc(rules, func(o service.Rule) bool { return o.Name == r.Name }); n++ {
+			for n := 1; r.Name == "" || slices.ContainsFunc(rules, func(o admin.Rule) bool { return o.Name == r.Name }); n++ {
 				r.Name = fmt.Sprintf("rule-%d", n)
 			}
 		}
@@ -286,7 +286,7 @@ func newEpisodeRule() *cobra.Command {
 	ls := &cobra.Command{Use: "ls", Short: "List the standing rules", Args: positional(cobra.NoArgs)}
 	addOutputFlag(ls)
 	ls.RunE = func(cmd *cobra.Command, _ []string) error {
-		return withLongTerm(cmd, func(format string, store service.Service) error {
+		return withLongTerm(cmd, func(format string, store admin.Service) error {
 			rules, err := store.Rules(cmd.Context())
 			if err != nil {
 				return err
@@ -308,7 +308,7 @@ func newEpisodeRule() *cobra.Command {
 		Example: "  engram episode rule rm errors", Args: positional(cobra.MinimumNArgs(1)),
 	}
 	rm.RunE = func(cmd *cobra.Command, args []string) error {
-		return withLongTerm(cmd, func(_ string, store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store admin.Service) error {
 			for _, name := range args {
 				if err := store.RemoveRule(cmd.Context(), name); err != nil {
 					return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
 )
 
 // An episode is named by its name, its number or the end of its name; nothing else

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/ltm/episode"
-	"github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
 )
 
 // keeper is what checks and repairs episodes: a server, or a folder without one.
@@ -23,7 +23,7 @@ type keeper interface {
 func withKeeper(cmd *cobra.Command, f func(k keeper) error) error {
 	dir, _ := cmd.Flags().GetString("data")
 	if !cmd.Flags().Changed("data") {
-		return withLongTerm(cmd, func(_ string, store service.Service) error { return f(servedEpisodes{store}) })
+		return withLongTerm(cmd, func(_ string, store admin.Service) error { return f(servedEpisodes{store}) })
 	}
 	if dir == "" {
 		return usagef("--data: give a folder")
@@ -40,7 +40,7 @@ func addFolderFlag(cmd *cobra.Command) {
 	cmd.Flags().String("data", "", "work on this folder, which no server has open, instead of asking a server")
 }
 
-type servedEpisodes struct{ store service.Service }
+type servedEpisodes struct{ store admin.Service }
 
 func (s servedEpisodes) names(ctx context.Context) ([]string, error) {
 	list, err := s.store.Episodes(ctx, engram.Always())

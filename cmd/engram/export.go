@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/edge/ingest"
 )
 
 func newExport() *cobra.Command {

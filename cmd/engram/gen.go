@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/idf/gen"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/idf/gen"
 	"github.com/seed-301d4374/engram/internal/spelling"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 func newGen() *cobra.Command {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/ingest"
-	"github.com/seed-301d4374/engram/ingest/recording"
+	"github.com/seed-301d4374/engram/edge/ingest"
+	"github.com/seed-301d4374/engram/edge/ingest/recording"
 )
 
 func newImport() *cobra.Command {

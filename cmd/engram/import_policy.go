@@ -10,9 +10,9 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/ingest"
-	"github.com/seed-301d4374/engram/ltm/episode"
-	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
+	"github.com/seed-301d4374/engram/edge/ingest"
 )
 
 // keepAll returns what marks all of an import, and leaves the policies as they are.

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
-	"github.com/seed-301d4374/engram/knowledge/record"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
+	"github.com/seed-301d4374/engram/mind/knowledge/record"
 )
 
 func newKnowledgeCheck() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/knowledge/base"
-	"github.com/seed-301d4374/engram/knowledge/record"
+	"github.com/seed-301d4374/engram/mind/knowledge/base"
+	"github.com/seed-301d4374/engram/mind/knowledge/record"
 )
 
 func newKnowledgeImport() *cobra.Command {

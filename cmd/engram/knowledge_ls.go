@@ -11,8 +11,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/spelling"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
-	"github.com/seed-301d4374/engram/knowledge/record"
+	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
+	"github.com/seed-301d4374/engram/mind/knowledge/record"
 )
 
 func newKnowledgeLs() *cobra.Command {

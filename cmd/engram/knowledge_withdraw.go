@@ -5,9 +5,9 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/base"
-	"github.com/seed-301d4374/engram/knowledge/record"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/base"
+	"github.com/seed-301d4374/engram/mind/knowledge/record"
 )
 
 func newKnowledgeWithdraw() *cobra.Command {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/base"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
-	"github.com/seed-301d4374/engram/knowledge/record"
-	"github.com/seed-301d4374/engram/knowledge/semmap"
-	"github.com/seed-301d4374/engram/knowledge/swrl"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/base"
+	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
+	"github.com/seed-301d4374/engram/mind/knowledge/record"
+	"github.com/seed-301d4374/engram/mind/knowledge/semmap"
+	"github.com/seed-301d4374/engram/mind/knowledge/swrl"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // addImportWorldFlags adds the flags of what an import states in the world.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/fleet/backbone"
 )
 
 // logSettings say how the server logs.

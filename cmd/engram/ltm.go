@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
 )
 
 func newLTM() *cobra.Command {
@@ -91,7 +91,7 @@ such as a full disk, it is said and the exit code is 1.`,
 	}
 	addOutputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return withLongTerm(cmd, func(format string, store service.Service) error {
+		return withLongTerm(cmd, func(format string, store admin.Service) error {
 			st, err := store.LTMStats(cmd.Context())
 			if err != nil {
 				return err
@@ -165,7 +165,7 @@ bounds take it. What is recalled often is not forgotten.`,
 		if cmd.Flags().Changed("range") {
 			sel = engram.In(span)
 		}
-		return useMemories(cmd, func(m engram.Service, store service.Service) error {
+		return useMemories(cmd, func(m engram.Service, store admin.Service) error {
 			total := uint64(0)
 			for _, p := range patterns {
 				n, err := store.Recall(cmd.Context(), p.Select(sel))

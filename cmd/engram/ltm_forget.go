@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
 )
 
 func newLTMForget() *cobra.Command {
@@ -44,7 +44,7 @@ that is kept, stays, and the exit code is 3; --even-kept forgets that, too.`,
 	return cmd
 }
 
-func readForgetting(cmd *cobra.Command, args []string) (f service.Forgetting, err error) {
+func readForgetting(cmd *cobra.Command, args []string) (f admin.Forgetting, err error) {
 	flags := cmd.Flags()
 	f.Due, _ = flags.GetBool("due")
 	f.DryRun, _ = flags.GetBool("dry-run")
@@ -105,7 +105,7 @@ func forget(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return useMemories(cmd, func(m engram.Service, store service.Service) error {
+	return useMemories(cmd, func(m engram.Service, store admin.Service) error {
 		if err := refuseNowhere(cmd, m, store, f); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func forget(cmd *cobra.Command, args []string) error {
 // refuseNowhere refuses to have something forgotten that is nowhere, and of segments that
 // are not there: it is mistyped. What is not there any more may be in episodes, and what
 // no episode has in files that cannot be read, or in copies of segments that are there.
-func refuseNowhere(cmd *cobra.Command, m engram.Service, store service.Service, f service.Forgetting) error {
+func refuseNowhere(cmd *cobra.Command, m engram.Service, store admin.Service, f admin.Forgetting) error {
 	if len(f.Patterns) == 0 || len(f.IDs) > 0 {
 		return nil
 	}
@@ -170,7 +170,7 @@ func refuseNowhere(cmd *cobra.Command, m engram.Service, store service.Service, 
 }
 
 // sumOf says how much was forgotten.
-func sumOf(f *service.Forgotten) string {
+func sumOf(f *admin.Forgotten) string {
 	return fmt.Sprintf("%s on disk and %s in the working memory", countOf(f.Versions, "version"), formatCount(f.Volatile))
 }
 
@@ -194,7 +194,7 @@ type actJSON struct {
 	End      engram.Time `json:"end"`
 }
 
-func printForgotten(cmd *cobra.Command, format string, f service.Forgetting, done *service.Forgotten) error {
+func printForgotten(cmd *cobra.Command, format string, f admin.Forgetting, done *admin.Forgotten) error {
 	out := &table{header: []string{"SEGMENT", "CAUSE", "ENTITIES", "VERSIONS", "START", "LENGTH"}, right: []bool{2: true, 3: true, 5: true}}
 	object := forgottenJSON{
 		DryRun: f.DryRun, Versions: done.Versions, Volatile: done.Volatile, Protected: done.Protected,
@@ -247,7 +247,7 @@ left little of, together into one. What they hold stays the same.`,
 	cmd.Flags().Bool("dry-run", false, "only say what would be done")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		dry, _ := cmd.Flags().GetBool("dry-run")
-		return withLongTerm(cmd, func(_ string, store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store admin.Service) error {
 			bar := newProgress(cmd, "compact", true)
 			done, err := store.Compact(cmd.Context(), dry, func(done, total int) { bar.set(int64(done), int64(total)) })
 			bar.finish()

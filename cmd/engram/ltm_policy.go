@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
 	"github.com/seed-301d4374/engram/internal/spelling"
-	"github.com/seed-301d4374/engram/ltm/policy"
-	"github.com/seed-301d4374/engram/ltm/service"
 )
 
 func newLTMPolicy() *cobra.Command {
@@ -77,7 +77,7 @@ func newLTMPolicyGet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return useMemories(cmd, func(m engram.Service, store service.Service) error {
+		return useMemories(cmd, func(m engram.Service, store admin.Service) error {
 			list, err := store.Policies(cmd.Context())
 			if err != nil {
 				return err
@@ -167,7 +167,7 @@ too. A bound that is none, of max_rate and keep, is "none" or 0.`,
 		if err != nil {
 			return &usageError{err}
 		}
-		return withLongTerm(cmd, func(_ string, store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store admin.Service) error {
 			if err := store.SetPolicy(cmd.Context(), o); err != nil {
 				return err
 			}

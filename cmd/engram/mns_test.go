@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/fleet/mns"
 )
 
 // inTurns is a name system that goes and comes: at each turn it tells these events.

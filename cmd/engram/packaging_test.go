@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/core/ltm"
 	"github.com/seed-301d4374/engram/node"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 func newPose() *cobra.Command {
@@ -26,7 +26,7 @@ robot may be left out where it is clear. docs/pose.md explains the ideas.`,
 }
 
 // withPoses calls f with the poses that the command's flags lead to.
-func withPoses(cmd *cobra.Command, f func(format string, poses service.Service) error) error {
+func withPoses(cmd *cobra.Command, f func(format string, poses lookup.Service) error) error {
 	format, err := outputFormat(cmd)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func revisionFlag(cmd *cobra.Command, name string) *pose.Revision {
 // poseTime returns the time of --at, and whether it was given. A time relative to
 // the latest, such as -1s, is meant relative to the latest common one of the frames; to now
 // where there is none.
-func poseTime(cmd *cobra.Command, poses service.Service, target, source string) (t engram.Time, given bool, err error) {
+func poseTime(cmd *cobra.Command, poses lookup.Service, target, source string) (t engram.Time, given bool, err error) {
 	text, _ := cmd.Flags().GetString("at")
 	if text == "" {
 		return 0, false, nil
@@ -79,7 +79,7 @@ func poseTime(cmd *cobra.Command, poses service.Service, target, source string) 
 	}
 	var latest engram.Time
 	if at.needsLatest() {
-		answers, err := poses.LookUp(cmd.Context(), []service.Question{{Target: target, Source: source, When: service.LatestCommon}})
+		answers, err := poses.LookUp(cmd.Context(), []lookup.Question{{Target: target, Source: source, When: lookup.LatestCommon}})
 		if err == nil {
 			err = answers[0].Err
 		}
@@ -145,7 +145,7 @@ func newPosePath() *cobra.Command {
 	addOutputFlag(cmd)
 	cmd.Flags().String("at", "", "at this time: absolute, now-10s, or -1s before the latest (default: now)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withPoses(cmd, func(format string, poses service.Service) error {
+		return withPoses(cmd, func(format string, poses lookup.Service) error {
 			t, given, err := poseTime(cmd, poses, args[0], args[1])
 			if err != nil {
 				return err
@@ -177,7 +177,7 @@ func newPoseRevisions() *cobra.Command {
 	}
 	addOutputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return withPoses(cmd, func(format string, poses service.Service) error {
+		return withPoses(cmd, func(format string, poses lookup.Service) error {
 			revisions, err := poses.Revisions(cmd.Context())
 			if err != nil {
 				return err

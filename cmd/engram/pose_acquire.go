@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 func newPoseAcquire() *cobra.Command {
@@ -38,12 +38,12 @@ description with 'engram import --urdf', or the mount as a static transform.`,
 	_ = cmd.RegisterFlagCompletionFunc("of", completeIDs)
 	f.Duration("wait", 0, "wait so long until the time is known")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withPoses(cmd, func(format string, poses service.Service) error {
+		return withPoses(cmd, func(format string, poses lookup.Service) error {
 			t, err := acquisitionTime(cmd, poses, args[0])
 			if err != nil {
 				return err
 			}
-			ask := service.Acquire{Sensor: args[0], Time: t}
+			ask := lookup.Acquire{Sensor: args[0], Time: t}
 			if text, _ := f.GetString("of"); text != "" {
 				if ask.Data, err = parseDatum(text); err != nil {
 					return err
@@ -57,7 +57,7 @@ description with 'engram import --urdf', or the mount as a static transform.`,
 				return err
 			}
 			withCov, _ := f.GetBool("cov")
-			answer := service.Answer{Target: a.Base, Source: a.Sensor, Pose: a.Pose, Cov: a.Cov, Info: a.Info}
+			answer := lookup.Answer{Target: a.Base, Source: a.Sensor, Pose: a.Pose, Cov: a.Cov, Info: a.Info}
 			out, row, object := answerRow(&answer, withCov)
 			object.Acquisition = uint64(a.ID)
 			object.Time = &a.Time // that of a static mount, too
@@ -73,7 +73,7 @@ description with 'engram import --urdf', or the mount as a static transform.`,
 
 // acquisitionTime returns the time of --at. The latest is that for which every edge
 // from the sensor up to its root has samples, and now if all of them are fixed.
-func acquisitionTime(cmd *cobra.Command, poses service.Service, sensor string) (engram.Time, error) {
+func acquisitionTime(cmd *cobra.Command, poses lookup.Service, sensor string) (engram.Time, error) {
 	text, _ := cmd.Flags().GetString("at")
 	at := timeArg{base: baseLatest}
 	if text != "" {
@@ -86,7 +86,7 @@ func acquisitionTime(cmd *cobra.Command, poses service.Service, sensor string) (
 	if !at.needsLatest() {
 		return at.resolve(now, 0), nil
 	}
-	answers, err := poses.LookUp(cmd.Context(), []service.Question{{Target: sensor, Source: sensor, When: service.LatestCommon}})
+	answers, err := poses.LookUp(cmd.Context(), []lookup.Question{{Target: sensor, Source: sensor, When: lookup.LatestCommon}})
 	if err == nil {
 		err = answers[0].Err
 	}
@@ -108,7 +108,7 @@ func acquisitionTime(cmd *cobra.Command, poses service.Service, sensor string) (
 	for n := 0; above[root] != "" && n < len(edges); n++ {
 		root = above[root]
 	}
-	answers, err = poses.LookUp(cmd.Context(), []service.Question{{Target: root, Source: answers[0].Source, When: service.LatestCommon}})
+	answers, err = poses.LookUp(cmd.Context(), []lookup.Question{{Target: root, Source: answers[0].Source, When: lookup.LatestCommon}})
 	if err == nil {
 		err = answers[0].Err
 	}
@@ -157,7 +157,7 @@ func newPoseRelease() *cobra.Command {
 				}
 				ids[i] = pose.AcquisitionID(n)
 			}
-			return withPoses(cmd, func(_ string, poses service.Service) error {
+			return withPoses(cmd, func(_ string, poses lookup.Service) error {
 				for _, id := range ids {
 					if err := poses.Release(cmd.Context(), id); err != nil {
 						return err

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ingest"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/edge/ingest"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 type leftOutJSON struct {
@@ -34,7 +34,7 @@ committed and counted by 'engram stats'.`,
 	}
 	addOutputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return withPoses(cmd, func(format string, poses service.Service) error {
+		return withPoses(cmd, func(format string, poses lookup.Service) error {
 			left, err := poses.LeftOut(cmd.Context())
 			if err != nil {
 				return err
@@ -58,7 +58,7 @@ committed and counted by 'engram stats'.`,
 
 // noteLeftOut says how much is not among the poses, if anything, and where to read
 // why.
-func noteLeftOut(cmd *cobra.Command, poses service.Service) {
+func noteLeftOut(cmd *cobra.Command, poses lookup.Service) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
 	defer cancel()
 	left, err := poses.LeftOut(ctx)
@@ -76,7 +76,7 @@ func noteLeftOut(cmd *cobra.Command, poses service.Service) {
 
 // tellLeftOut says what of the imported sources is not among the poses, and why: all of it,
 // or joints that no description has.
-func tellLeftOut(cmd *cobra.Command, poses service.Service, reports []*ingest.Report, all bool) {
+func tellLeftOut(cmd *cobra.Command, poses lookup.Service, reports []*ingest.Report, all bool) {
 	const most = 8
 	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
 	defer cancel()
@@ -84,7 +84,7 @@ func tellLeftOut(cmd *cobra.Command, poses service.Service, reports []*ingest.Re
 	if err != nil {
 		return // it is a remark only
 	}
-	left = slices.DeleteFunc(left, func(l service.LeftOut) bool {
+	left = slices.DeleteFunc(left, func(l lookup.LeftOut) bool {
 		imported := slices.ContainsFunc(reports, func(r *ingest.Report) bool {
 			return r.Source == "" || r.Source == l.Entity.ProviderSegment()
 		})

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 func newPoseLookup() *cobra.Command {
@@ -30,21 +30,21 @@ func newPoseLookup() *cobra.Command {
 	f.Duration("wait", 0, "wait so long until the time is known")
 	f.Uint64("as-of", 0, "what was believed in this revision")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withPoses(cmd, func(format string, poses service.Service) error {
-			q := service.Question{Target: args[0], Source: args[1], When: service.LatestCommon, AsOf: revisionFlag(cmd, "as-of")}
+		return withPoses(cmd, func(format string, poses lookup.Service) error {
+			q := lookup.Question{Target: args[0], Source: args[1], When: lookup.LatestCommon, AsOf: revisionFlag(cmd, "as-of")}
 			q.Cov, _ = f.GetBool("cov")
 			t, given, err := poseTime(cmd, poses, args[0], args[1])
 			if err != nil {
 				return err
 			}
 			if given {
-				q.When, q.Time = service.At, t
+				q.When, q.Time = lookup.At, t
 			}
-			answer, err := waiting(cmd, func(ctx context.Context, wait bool) (service.Answer, error) {
+			answer, err := waiting(cmd, func(ctx context.Context, wait bool) (lookup.Answer, error) {
 				q.Wait = wait
-				answers, err := poses.LookUp(ctx, []service.Question{q})
+				answers, err := poses.LookUp(ctx, []lookup.Question{q})
 				if err != nil {
-					return service.Answer{}, err
+					return lookup.Answer{}, err
 				}
 				return answers[0], answers[0].Err
 			})
@@ -64,7 +64,7 @@ func newPoseLookup() *cobra.Command {
 }
 
 // restsSince returns since when a pose is as it is, all on whose path rests: since the newest of what is known of it.
-func restsSince(ctx context.Context, poses service.Service, target, source string) (*engram.Time, error) {
+func restsSince(ctx context.Context, poses lookup.Service, target, source string) (*engram.Time, error) {
 	edges, err := poses.Path(ctx, target, source, engram.MaxTime)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ type quatJSON struct {
 
 func quatObject(q pose.Quat) quatJSON { return quatJSON{q.X, q.Y, q.Z, q.W} }
 
-func printAnswer(cmd *cobra.Command, format string, a *service.Answer, withCov bool, since *engram.Time) error {
+func printAnswer(cmd *cobra.Command, format string, a *lookup.Answer, withCov bool, since *engram.Time) error {
 	out, row, object := answerRow(a, withCov)
 	if object.Since = since; since != nil {
 		at := fullTime(*since)
@@ -115,7 +115,7 @@ func printAnswer(cmd *cobra.Command, format string, a *service.Answer, withCov b
 
 // answerRow returns an answer as a row of a table and as an object; the row is not in
 // the table yet.
-func answerRow(a *service.Answer, withCov bool) (out *table, row []any, o answerJSON) {
+func answerRow(a *lookup.Answer, withCov bool) (out *table, row []any, o answerJSON) {
 	p, i := a.Pose, a.Info
 	o = answerJSON{
 		Target: a.Target, Source: a.Source, Revision: uint64(i.Revision), Flags: i.Flags.String(),
@@ -267,7 +267,7 @@ func watchPoses(cmd *cobra.Command, args []string) error {
 	if count < 0 || limit < 0 {
 		return usagef("--count %d --for %v: 0 or more", count, limit)
 	}
-	return withPoses(cmd, func(format string, poses service.Service) error {
+	return withPoses(cmd, func(format string, poses lookup.Service) error {
 		ask := pose.Changes{Target: args[0], Source: args[1], Trans: th.Trans, Rot: th.Rot}
 		ask.OnlyAcquired, _ = f.GetBool("acquired")
 		ctx := cmd.Context()
@@ -296,7 +296,7 @@ func watchPoses(cmd *cobra.Command, args []string) error {
 	})
 }
 
-func printEvent(cmd *cobra.Command, format string, ev *service.Event) error {
+func printEvent(cmd *cobra.Command, format string, ev *lookup.Event) error {
 	out, changes := changeTable(ev.Changes)
 	if format != "table" {
 		o := eventJSON{From: uint64(ev.From), To: uint64(ev.To), Changes: changes}

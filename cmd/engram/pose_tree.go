@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 func newPoseTree() *cobra.Command {
@@ -19,7 +19,7 @@ func newPoseTree() *cobra.Command {
 	addOutputFlag(cmd)
 	cmd.Flags().Uint64("as-of", 0, "as it was in this revision")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return withPoses(cmd, func(format string, poses service.Service) error {
+		return withPoses(cmd, func(format string, poses lookup.Service) error {
 			edges, err := poses.Tree(cmd.Context(), revisionFlag(cmd, "as-of"))
 			if err != nil {
 				return err
@@ -107,7 +107,7 @@ func newPoseDiff() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withPoses(cmd, func(format string, poses service.Service) error {
+		return withPoses(cmd, func(format string, poses lookup.Service) error {
 			changes, err := diffPoses(cmd, poses, args[0], args[1], th)
 			if err != nil {
 				return err
@@ -121,7 +121,7 @@ func newPoseDiff() *cobra.Command {
 
 // diffPoses compares the revisions of --from and --to: by default the oldest that is
 // kept and knows the frames, and the current one.
-func diffPoses(cmd *cobra.Command, poses service.Service, target, source string, th pose.Threshold) ([]pose.Change, error) {
+func diffPoses(cmd *cobra.Command, poses lookup.Service, target, source string, th pose.Threshold) ([]pose.Change, error) {
 	from, to := revisionFlag(cmd, "from"), revisionFlag(cmd, "to")
 	revisions, err := poses.Revisions(cmd.Context())
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ingest"
-	"github.com/seed-301d4374/engram/pose/urdf"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/edge/ingest"
+	"github.com/seed-301d4374/engram/mind/pose/urdf"
 )
 
 // importURDF commits the description given with --urdf as that of the robot which

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/memories/vision"
+	"github.com/seed-301d4374/engram/mind/memories/vision"
 )
 
 // saveImages writes the images in the payloads to files: a single one to name itself,

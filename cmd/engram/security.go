@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/core/secure"
 	"github.com/seed-301d4374/engram/node"
-	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // addSecurityFlags adds the flags that say who may do what.

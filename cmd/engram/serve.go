@@ -15,16 +15,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/ops/systemd"
 	"github.com/seed-301d4374/engram/internal/release"
 	"github.com/seed-301d4374/engram/internal/spelling"
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/node"
-	"github.com/seed-301d4374/engram/ops/systemd"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 func newServe() *cobra.Command {

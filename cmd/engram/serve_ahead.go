@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/core/server"
 )
 
 func addAheadFlag(cmd *cobra.Command) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/ltm"
-	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
 )
 
 // addDataFlags adds the flags of the long-term memory.

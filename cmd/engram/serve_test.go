@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/node"
 )
 

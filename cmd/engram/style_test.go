@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // fakeTerminal is a terminal of so many cells that shows styles as ⟨1⟩text⟨⟩.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 )
 
 // typeCache fetches the types of what is shown from the memory, each once.

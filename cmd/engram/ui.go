@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/fleet/mns"
 )
 
 // views are the views of the page, by the names that they have in its address.

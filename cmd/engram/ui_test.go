@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/fleet/mns"
 )
 
 // The views that can be named are those of the page.

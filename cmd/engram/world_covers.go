@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 func newWorldCovers() *cobra.Command {

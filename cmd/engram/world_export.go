@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/world"
-	"github.com/seed-301d4374/engram/world/files"
+	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
 func newWorldExport() *cobra.Command {

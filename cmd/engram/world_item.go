@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // itemJSON is an item as the commands of world print it.

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/spelling"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 func newWorldMv() *cobra.Command {

@@ -15,11 +15,11 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
-	"github.com/seed-301d4374/engram/world/files"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
 func newWorldPut() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // worldView is a world at a time, with what is needed to say how sure it is.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/fleet/ops/health"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 func newWorldTree() *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/core/access"
 )
 
 // admission bounds the pieces that are worked on at once: of each identity to one less than of all together, so that who

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/feature"
 	"github.com/seed-301d4374/engram/internal/testkit"
 )
 

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/edge/web"
-	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // What is amiss is told above whatever view one looks at, with what to do, as long as it is.

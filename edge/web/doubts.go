@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 )
 
 // doubts answers why nothing satisfies a condition, as far as types tell:

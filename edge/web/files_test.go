@@ -14,7 +14,7 @@ import (
 	"github.com/seed-301d4374/engram/edge/web"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // The page and what it loads: what names itself by its content is kept for good, the page is asked for anew; it may load

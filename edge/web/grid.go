@@ -14,8 +14,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/world"
-	worldfiles "github.com/seed-301d4374/engram/world/files"
+	"github.com/seed-301d4374/engram/mind/world"
+	worldfiles "github.com/seed-301d4374/engram/mind/world/files"
 )
 
 // maxTile is the longest edge of a tile of a grid, in pixels.

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // Whatever is in the memory, the page shows it as text, cuts what is long, and stays quick among many entities.

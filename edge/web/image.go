@@ -11,8 +11,8 @@ import (
 	"strconv"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/memories/vision"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/memories/vision"
 )
 
 const (

@@ -20,13 +20,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/server"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 )
 
 // maxCameras bounds the entities with images that are listed.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 )
 
 // maxMembers bounds the numbers of one payload that are listed.

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 )
 
 // bucket is the part of a series that lies in a bin. The zero bucket is empty.

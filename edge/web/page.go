@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/feature"
-	"github.com/seed-301d4374/engram/feature/poses"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/core/feature"
+	poses "github.com/seed-301d4374/engram/mind/pose/api"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 // Options configures a [Page]. Zero members mean the defaults.
@@ -63,7 +63,7 @@ type pictures struct {
 type scenes struct {
 	*reader
 	o      Options
-	poses  service.Service
+	poses  lookup.Service
 	worlds worlds
 	maps   lastMap
 	large  *admission // of large payloads

@@ -11,7 +11,7 @@ import (
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // Images and plots in a real browser: what the cameras see, live and before, depth in colours, images saved; numbers that

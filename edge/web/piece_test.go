@@ -12,12 +12,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/edge/web"
-	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 // robot answers with the description of a robot as URDF; with nothing (204) if it has one
@@ -32,7 +32,7 @@ func (p *scenes) robot(w http.ResponseWriter, r *http.Request, q query) error {
 	}
 	described := false
 	for it := range found.All() {
-		if service.RobotOf(it.ID) != name {
+		if lookup.RobotOf(it.ID) != name {
 			continue
 		}
 		m, err := p.types.decode(ctx, it.Instances[0].Payload)

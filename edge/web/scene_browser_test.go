@@ -13,8 +13,8 @@ import (
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // One sees in 3D what is where, selects it by a click, and finds it in the tree of the world and on

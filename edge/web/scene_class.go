@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // classes are how large objects of classes are and how they look, by the entities of

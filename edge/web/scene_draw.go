@@ -8,9 +8,9 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // drawing makes things of payloads of a type, and of types that extend it.
@@ -55,7 +55,7 @@ var drawings = []drawing{
 }
 
 func drawRobot(it engram.Item, _ engram.Payload, t *thing, _ engram.Time) bool {
-	t.Kind, t.Name = "robot", service.RobotOf(it.ID)
+	t.Kind, t.Name = "robot", lookup.RobotOf(it.ID)
 	t.Key = "robot " + t.Name // a robot with two descriptions is one
 	return true
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 // framesJSON is the tree of frames, without items of the world on which nothing hangs.
@@ -70,9 +70,9 @@ func (p *scenes) frames(ctx context.Context, when moment, fixed string, things [
 	}
 	slices.Sort(apart)
 	apart = apart[:min(len(apart), maxMissing)]
-	questions := make([]service.Question, len(apart))
+	questions := make([]lookup.Question, len(apart))
 	for i, name := range apart {
-		questions[i] = service.Question{Target: f.Fixed, Source: name, Time: when.at}
+		questions[i] = lookup.Question{Target: f.Fixed, Source: name, Time: when.at}
 	}
 	if len(apart) > 0 {
 		answers, err := p.poses.LookUp(ctx, questions)
@@ -89,10 +89,10 @@ func (p *scenes) frames(ctx context.Context, when moment, fixed string, things [
 
 // place asks where edges are, and adds their frames. What the poses have no more, the memory has.
 func (p *scenes) place(ctx context.Context, when moment, edges []pose.EdgeInfo, f *framesJSON) error {
-	questions := make([]service.Question, len(edges))
+	questions := make([]lookup.Question, len(edges))
 	for i, e := range edges {
 		q := &questions[i]
-		*q = service.Question{Target: e.Parent, Source: e.Child, Time: when.at, Cov: e.Kind != pose.KindJoint}
+		*q = lookup.Question{Target: e.Parent, Source: e.Child, Time: when.at, Cov: e.Kind != pose.KindJoint}
 		if e.Kind != pose.KindFixed && e.Samples > 0 {
 			q.Time = min(e.Last, when.at)
 			if when.now {
@@ -100,14 +100,14 @@ func (p *scenes) place(ctx context.Context, when moment, edges []pose.EdgeInfo, 
 			}
 		}
 	}
-	answers := make([]service.Answer, len(edges))
+	answers := make([]lookup.Answer, len(edges))
 	if len(edges) > 0 {
 		var err error
 		if answers, err = p.poses.LookUp(ctx, questions); err != nil {
 			return err
 		}
 	}
-	var past service.Service
+	var past lookup.Service
 	for i, a := range answers {
 		e := &edges[i]
 		// What was known at another time, the memory knows.
@@ -120,7 +120,7 @@ func (p *scenes) place(ctx context.Context, when moment, edges []pose.EdgeInfo, 
 			}
 			q := questions[i]
 			q.Time = when.at
-			if found, err := past.LookUp(ctx, []service.Question{q}); err == nil && found[0].Err == nil {
+			if found, err := past.LookUp(ctx, []lookup.Question{q}); err == nil && found[0].Err == nil {
 				a = found[0]
 			}
 		}
@@ -154,7 +154,7 @@ type tree struct {
 }
 
 // treeAt returns the edges of the transform tree that hold at a time; none, and a tree without frames, with an error.
-func treeAt(ctx context.Context, poses service.Service, at engram.Time) ([]pose.EdgeInfo, *tree, error) {
+func treeAt(ctx context.Context, poses lookup.Service, at engram.Time) ([]pose.EdgeInfo, *tree, error) {
 	edges, err := poses.Tree(ctx, nil)
 	if err != nil {
 		edges = nil
@@ -210,7 +210,7 @@ func (t *tree) use(things []thing) map[string]bool {
 		}
 		robot := ""
 		if id, err := engram.Parse(th.ID); err == nil {
-			robot = service.RobotOf(id)
+			robot = lookup.RobotOf(id)
 		}
 		if len(th.drawn) == 0 {
 			th.Frame = t.full(th.Frame, robot)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 const (

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/feature"
 	"github.com/seed-301d4374/engram/edge/web"
-	"github.com/seed-301d4374/engram/feature"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // putItem states an item at a time, and puts it over what was stated at that time before.

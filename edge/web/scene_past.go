@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 // pastPoses returns the poses at a time as the memory has them, working and long-term: for
 // what the pose store has forgotten, and for what was known at another time. The snapshots
 // in force then count, moved as revisions say.
-func (p *scenes) pastPoses(ctx context.Context, when moment) (service.Service, error) {
+func (p *scenes) pastPoses(ctx context.Context, when moment) (lookup.Service, error) {
 	past := past{store: pose.New(pose.Config{MaxFrames: 2 * maxFrames}), at: when.at, told: map[string]bool{}}
 	for _, segment := range []string{"Description", "Localization", "Proprioception", "Revision"} {
 		selectors := []engram.SnapshotSelector{when.selector()}
@@ -54,11 +54,11 @@ func (p *scenes) pastPoses(ctx context.Context, when moment) (service.Service, e
 			}
 		}
 	}
-	return service.New(past.store, service.Writes{}), nil
+	return lookup.New(past.store, lookup.Writes{}), nil
 }
 
 func rank(id engram.ID) int {
-	if service.Commanded(id.Truncate(engram.LevelEntity)) {
+	if lookup.Commanded(id.Truncate(engram.LevelEntity)) {
 		return 1
 	}
 	return 0
@@ -73,11 +73,11 @@ type past struct {
 
 // take takes what an entity of the memory RobotState says.
 func (p *past) take(entity engram.ID, m map[string]any) {
-	robot := service.RobotOf(entity)
+	robot := lookup.RobotOf(entity)
 	switch entity.CoreSegment() {
 	case "Revision":
-		if tx, err := service.TransactionOf(entity, m, service.AsResolved); err == nil {
-			_, _ = service.Apply(p.store, tx) // what it moves that is not there any more stays away
+		if tx, err := lookup.TransactionOf(entity, m, lookup.AsResolved); err == nil {
+			_, _ = lookup.Apply(p.store, tx) // what it moves that is not there any more stays away
 		}
 	case "Description":
 		text, _ := m["urdf"].(string)
@@ -85,11 +85,11 @@ func (p *past) take(entity engram.ID, m map[string]any) {
 	case "Localization":
 		parent, _ := m["parent_frame_id"].(string)
 		child, _ := m["child_frame_id"].(string)
-		child = service.Absolute(robot, child)
+		child = lookup.Absolute(robot, child)
 		if p.told[child] {
 			return
 		}
-		edge, err := p.store.Observe(p.at, service.Absolute(robot, parent), child)
+		edge, err := p.store.Observe(p.at, lookup.Absolute(robot, parent), child)
 		if err == nil {
 			there, cov := placementOf(m)
 			p.told[child] = edge.SetCov(p.at, there, cov) == nil
@@ -100,7 +100,7 @@ func (p *past) take(entity engram.ID, m map[string]any) {
 		for i := range min(len(names), len(positions)) {
 			name, _ := names[i].(string)
 			q, _ := positions[i].(float64)
-			name = service.Absolute(robot, name)
+			name = lookup.Absolute(robot, name)
 			if joint, err := p.store.JointEdge(name); err == nil && !p.told["joint "+name] {
 				p.told["joint "+name] = joint.Set(p.at, q, 0) == nil
 			}

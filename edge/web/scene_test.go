@@ -23,17 +23,17 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/edge/web"
-	"github.com/seed-301d4374/engram/feature"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/world"
-	worldfiles "github.com/seed-301d4374/engram/world/files"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
+	worldfiles "github.com/seed-301d4374/engram/mind/world/files"
 )
 
 // looker asks a page as a browser does.

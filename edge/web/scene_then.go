@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 // maxPasts bounds the times at which the memory is asked where sensors were: each takes several queries.
@@ -22,7 +22,7 @@ func (p *scenes) settle(ctx context.Context, when moment, t *tree, fixed string,
 		at    engram.Time
 	}
 	numbers := map[where]int{}
-	var questions []service.Question
+	var questions []lookup.Question
 	var moves [][]func(there pose.Pose) // that each answer makes
 	root := t.root(fixed)
 	then := func(th *thing, frame string, move func(there pose.Pose)) {
@@ -34,7 +34,7 @@ func (p *scenes) settle(ctx context.Context, when moment, t *tree, fixed string,
 		if !ok {
 			n = len(questions)
 			numbers[w] = n
-			questions, moves = append(questions, service.Question{Target: fixed, Source: frame, Time: th.at}), append(moves, nil)
+			questions, moves = append(questions, lookup.Question{Target: fixed, Source: frame, Time: th.at}), append(moves, nil)
 		}
 		moves[n] = append(moves[n], move)
 	}
@@ -58,7 +58,7 @@ func (p *scenes) settle(ctx context.Context, when moment, t *tree, fixed string,
 	if err != nil {
 		return ctx.Err() // who may not ask for poses sees things in their frames
 	}
-	pasts := map[engram.Time]service.Service{}
+	pasts := map[engram.Time]lookup.Service{}
 	for i, a := range answers {
 		q := questions[i]
 		// What was known at another time, and what the poses have no more, the memory knows.
@@ -73,7 +73,7 @@ func (p *scenes) settle(ctx context.Context, when moment, t *tree, fixed string,
 				}
 				pasts[q.Time] = past
 			}
-			found, err := past.LookUp(ctx, []service.Question{q})
+			found, err := past.LookUp(ctx, []lookup.Question{q})
 			if err != nil {
 				return err
 			}

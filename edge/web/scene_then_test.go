@@ -16,9 +16,9 @@ import (
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // What was measured, and a picture that is not locked to its frame, are where the robot was then, not

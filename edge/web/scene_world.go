@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // worlds are those of who looks: opening one reads all items, so it stays open between two looks. Each has what its

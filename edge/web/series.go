@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 )
 
 // maxPaths bounds the series of one piece, and maxBins the bins of all of them.

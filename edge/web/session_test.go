@@ -11,17 +11,17 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/core/secure"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/edge/web"
-	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport"
-	"github.com/seed-301d4374/engram/transport/rpc"
-	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // secured serves a memory server with its page behind rules until the test ends, and returns its addresses: of mutual TLS

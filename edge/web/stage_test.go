@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/core/wm"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/wm"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // BenchmarkStage measures 3D in Chromium, and how much of a core a page costs the server while

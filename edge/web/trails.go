@@ -8,8 +8,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 const (
@@ -92,11 +92,11 @@ func trailTimes(at engram.Time, length time.Duration, n int) []engram.Time {
 
 // trail returns where a frame was in the fixed one at those of the times of which it is known; known is false if it is of
 // none. Where the frame rests there are few points.
-func trail(ctx context.Context, poses service.Service, fixed, name string, times []engram.Time) (points []pose.Vec3, known bool, err error) {
+func trail(ctx context.Context, poses lookup.Service, fixed, name string, times []engram.Time) (points []pose.Vec3, known bool, err error) {
 	ask := func(times []engram.Time) error {
-		questions := make([]service.Question, len(times))
+		questions := make([]lookup.Question, len(times))
 		for i, t := range times {
-			questions[i] = service.Question{Target: fixed, Source: name, Time: t}
+			questions[i] = lookup.Question{Target: fixed, Source: name, Time: t}
 		}
 		answers, err := poses.LookUp(ctx, questions)
 		points = points[:0]

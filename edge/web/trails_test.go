@@ -10,8 +10,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/edge/web"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 func (l looker) trails(pairs ...string) *sceneAnswer {

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 )
 
 // types holds the types of the payloads that were read: a type never changes under its name, and a server bounds how many

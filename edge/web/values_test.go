@@ -10,7 +10,7 @@ import (
 	foxglovepb "github.com/seed-301d4374/engram/gen/foxglove"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // What values, names and commands look like: nothing is left out, and names stay one name.

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/service"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // worldJSON is what there is in the world.
@@ -109,7 +109,7 @@ func (p *scenes) describe(f *world.Forest, c classes, it *world.Merged, when mom
 			}
 		}
 		if d.Robot != nil {
-			j.base = service.Absolute(it.Name, d.Robot.Base)
+			j.base = lookup.Absolute(it.Name, d.Robot.Base)
 		}
 	}
 	if root, rootFromItem, ok := world.Root(f, it.Name); ok {
@@ -146,11 +146,11 @@ func (p *scenes) placeRobots(ctx context.Context, when moment, items []itemJSON)
 	if len(robots) == 0 || root == "" {
 		return nil
 	}
-	questions := make([]service.Question, len(robots))
+	questions := make([]lookup.Question, len(robots))
 	for i, j := range robots {
-		questions[i] = service.Question{Target: root, Source: j.base, Time: when.at}
+		questions[i] = lookup.Question{Target: root, Source: j.base, Time: when.at}
 		if when.now {
-			questions[i].When = service.LatestCommon
+			questions[i].When = lookup.LatestCommon
 		}
 	}
 	answers, err := p.poses.LookUp(ctx, questions)
@@ -158,7 +158,7 @@ func (p *scenes) placeRobots(ctx context.Context, when moment, items []itemJSON)
 		return ctx.Err() // who may not ask for poses sees no robots
 	}
 	// What was known at another time, and what the poses have no more, the memory knows.
-	if when.asOf != nil || !when.now && slices.ContainsFunc(answers, func(a service.Answer) bool { return a.Err != nil }) {
+	if when.asOf != nil || !when.now && slices.ContainsFunc(answers, func(a lookup.Answer) bool { return a.Err != nil }) {
 		past, err := p.pastPoses(ctx, when)
 		if err != nil {
 			return err

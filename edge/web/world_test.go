@@ -8,7 +8,7 @@ import (
 	"github.com/seed-301d4374/engram/edge/web"
 	"github.com/seed-301d4374/engram/internal/sim"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // The world is told with what is on what, how sure that is, and where it is; in the past as it was then.

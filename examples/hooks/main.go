@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/server"
 )
 
 var (

@@ -16,9 +16,9 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/fleet/backbone"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/ltm/service"
 )
 
 // Whatever happens to the links between an owner and two holders of copies, while it
@@ -87,7 +87,7 @@ func TestCopiesOverBrokenLinks(t *testing.T) {
 			next += n
 			if own.IntN(3) == 0 {
 				s := []engram.ID{synced, logged}[own.IntN(2)]
-				_, err := c.LongTerm("GeneralPurpose").Forget(t.Context(), service.Forgetting{
+				_, err := c.LongTerm("GeneralPurpose").Forget(t.Context(), admin.Forgetting{
 					Patterns: []engram.Pattern{engram.PatternOf(entity(s, own.IntN(entities)))}, Span: engram.Interval{Start: 0, End: engram.Time(1 + own.IntN(next))},
 					EvenKept: true, Why: "it is attacked", By: "a test",
 				}, nil)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/ltm/service"
 )
 
 // copied returns all texts of a segment, of the memory at a server itself or of the copy that
@@ -100,7 +100,7 @@ func TestCopiesAfterKillsAndDamage(t *testing.T) {
 			err := write(t.Context(), c, first, first+1)
 			close(begun)
 			if err == nil && own.IntN(2) == 0 {
-				_, err = c.LongTerm("GeneralPurpose").Forget(t.Context(), service.Forgetting{
+				_, err = c.LongTerm("GeneralPurpose").Forget(t.Context(), admin.Forgetting{
 					Patterns: []engram.Pattern{engram.PatternOf(entity(synced, own.IntN(entities)))}, Span: engram.Interval{Start: 0, End: engram.Time(1 + own.IntN(next))},
 					EvenKept: true, Why: "it is attacked", By: "a test",
 				}, nil)

@@ -16,12 +16,12 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/copies"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
+	"github.com/seed-301d4374/engram/fleet/copies"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/ltm/episode"
-	"github.com/seed-301d4374/engram/ltm/policy"
-	"github.com/seed-301d4374/engram/ltm/service"
 )
 
 // The segments of a folder that is damaged, and how many snapshots their entities have.
@@ -91,7 +91,7 @@ func fill(ctx context.Context, v *victim) error {
 			return disk.Mark(ctx, episode.Mark{Time: engram.Time(snapshots / 2), Label: "a mark"})
 		},
 		func() error {
-			_, err := disk.Forget(ctx, service.Forgetting{Patterns: []engram.Pattern{engram.PatternOf(entity(logged, forgotten))}, EvenKept: true, By: "a test", Why: "it is asked for"}, nil)
+			_, err := disk.Forget(ctx, admin.Forgetting{Patterns: []engram.Pattern{engram.PatternOf(entity(logged, forgotten))}, EvenKept: true, By: "a test", Why: "it is asked for"}, nil)
 			return err
 		},
 		func() error { return disk.Seal(ctx, "") },

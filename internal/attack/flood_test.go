@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/edge/transport"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/transport"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // dial connects to the server's address over a transport: "tcp", "unix" or "local".

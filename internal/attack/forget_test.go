@@ -17,11 +17,11 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
+	"github.com/seed-301d4374/engram/edge/ingest"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/ltm/episode"
-	"github.com/seed-301d4374/engram/ltm/service"
 )
 
 // The fates of a snapshot that was committed as synced, as its client knows them.
@@ -315,7 +315,7 @@ func (f *forgetters) forget(c *client.Client, chance *rand.Rand) {
 	sure := l.sure // what its client does not know to be there may be committed later
 	l.mu.Unlock()
 	from, until := 0, n
-	how := service.Forgetting{Why: "it is attacked", By: "a test", EvenKept: chance.IntN(2) == 0}
+	how := admin.Forgetting{Why: "it is attacked", By: "a test", EvenKept: chance.IntN(2) == 0}
 	switch kind := chance.IntN(4); kind {
 	case 0, 1: // snapshots, which were found wrong
 		from = chance.IntN(n)
@@ -360,7 +360,7 @@ func (f *forgetters) tidy(c *client.Client, chance *rand.Rand) {
 
 // drop drops an episode. What it holds may be found afterwards, in the working memory or
 // another episode, or not.
-func (f *forgetters) drop(disk service.Service, chance *rand.Rand) error {
+func (f *forgetters) drop(disk admin.Service, chance *rand.Rand) error {
 	episodes, err := disk.Episodes(f.ctx, engram.Always())
 	if err != nil || len(episodes) == 0 {
 		return err

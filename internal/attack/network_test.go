@@ -19,13 +19,13 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/access/credentials"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // guarded starts a server with credentials and rules, among which "guest" may read what is

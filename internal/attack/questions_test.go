@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/feature/knowledge"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/knowledge/service"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	knowledge "github.com/seed-301d4374/engram/mind/knowledge/api"
+	"github.com/seed-301d4374/engram/mind/knowledge/logic"
 )
 
 // mostQuestions is what a server takes with all questions that are answered at once: what they hold, as much garbage, and
@@ -29,12 +29,12 @@ var greedy = []string{
 
 const greedyRules = "grow(N, [N|T]) :- M is N + 1, grow(M, T).\nstack(N) :- M is N + 1, stack(M), stack(M).\ndouble(A, C) :- atom_concat(A, A, B), double(B, C).\n"
 
-func asked(text string) service.Question {
-	return service.Question{Language: service.Prolog, Text: text, Rules: []service.Rules{{Name: "greedy.pl", Text: greedyRules}}}
+func asked(text string) logic.Question {
+	return logic.Question{Language: logic.Prolog, Text: text, Rules: []logic.Rules{{Name: "greedy.pl", Text: greedyRules}}}
 }
 
 // questions returns who answers questions at the server.
-func (v *victim) questions(t *testing.T) service.Service {
+func (v *victim) questions(t *testing.T) logic.Service {
 	t.Helper()
 	c, err := rpc.Dial(t.Context(), v.server, rpc.DialOptions{})
 	if err != nil {
@@ -45,7 +45,7 @@ func (v *victim) questions(t *testing.T) service.Service {
 }
 
 // ask returns how a question ends.
-func ask(ctx context.Context, s service.Service, q service.Question) (err error) {
+func ask(ctx context.Context, s logic.Service, q logic.Question) (err error) {
 	for _, err = range s.Ask(ctx, q) {
 	}
 	return err

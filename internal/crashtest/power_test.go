@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/ltm/wal"
+	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
-	"github.com/seed-301d4374/engram/ltm/wal"
-	"github.com/seed-301d4374/engram/server"
 )
 
 // startServer starts a server in this process with its log in a folder.

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/netlab"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // Of four robots one has a world of 1,000 items of which ten change each second. On the link of

@@ -17,9 +17,9 @@ import (
 
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
-	"github.com/seed-301d4374/engram/world/files"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
 // guideRobot is a server of the guide of four robots in docs/world.md: the base station, or a robot.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/internal/testkit"
 )
 

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/netlab"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // worlds are four robots around a base station, each with a memory World, copies of the others'

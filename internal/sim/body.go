@@ -3,7 +3,7 @@ package sim
 import (
 	"fmt"
 
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 // NumJoints is how many joints the robot has.

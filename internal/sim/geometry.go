@@ -1,6 +1,6 @@
 package sim
 
-import "github.com/seed-301d4374/engram/pose"
+import "github.com/seed-301d4374/engram/mind/pose"
 
 type vec3 = pose.Vec3
 

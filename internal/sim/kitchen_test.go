@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // TestKitchen lives half a cycle and then a whole one: the world tells of it.

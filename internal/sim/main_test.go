@@ -6,8 +6,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

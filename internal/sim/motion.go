@@ -3,7 +3,7 @@ package sim
 import (
 	"math"
 
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 // The robot lives in cycles: it is asked for the cup, drives to the table, takes

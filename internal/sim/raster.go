@@ -3,7 +3,7 @@ package sim
 import (
 	"math"
 
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 // raster fills convex polygons into an RGB image with a depth buffer.

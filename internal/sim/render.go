@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 // renderer paints what a camera of the robot sees. It is not safe for concurrent

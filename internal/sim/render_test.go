@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/memories/vision"
+	"github.com/seed-301d4374/engram/mind/memories/vision"
 )
 
 // rendered is one image with what the renderer knows about it.

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // Period is the time from one tick of the world to the next; joint states come

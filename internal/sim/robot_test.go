@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // commits returns what a robot reports in its first ticks.

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 // State returns the joint states of a tick and, with every second one, where the

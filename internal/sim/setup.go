@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/mind/pose"
 )
 
 // skills are what the robot can do, with what each calls.

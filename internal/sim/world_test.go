@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-301d4374/engram/pose"
-	"github.com/seed-301d4374/engram/pose/urdf"
+	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/pose/urdf"
 )
 
 func TestBody(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"net"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/core/access/credentials"
+	"github.com/seed-301d4374/engram/fleet/mns"
 )
 
 // Backbone is a client's connection to a backbone.

@@ -4,8 +4,8 @@ package fabrics
 import (
 	"testing"
 
-	"github.com/seed-301d4374/engram/backbone"
-	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/fleet/backbone"
+	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
 	"github.com/seed-301d4374/engram/internal/testkit"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/knowledge"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/mind/knowledge"
+	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
 )
 
 // Load reads the files, which blanks separate, of the shared maps into one graph, as SWI-Prolog reads

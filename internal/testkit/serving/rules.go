@@ -3,7 +3,7 @@ package serving
 import (
 	"testing"
 
-	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/core/access"
 	"github.com/seed-301d4374/engram/internal/testkit"
 )
 

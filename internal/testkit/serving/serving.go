@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/core/feature"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/edge/transport/rpc"
+	"github.com/seed-301d4374/engram/fleet/mns"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // AnyPort is an address that a server can listen at.

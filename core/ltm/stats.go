@@ -1,0 +1,221 @@
+package ltm
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
+	"github.com/seed-301d4374/engram/core/ltm/internal/catalogue"
+	"github.com/seed-301d4374/engram/core/query"
+	"github.com/seed-301d4374/engram/core/wm"
+)
+
+// Stats adds to what the working memory tells of the nodes that a pattern matches, down
+// to depth, what is on disk of them, and the nodes that are known only from there.
+// Values in force at the start of an episode are counted where they were recorded first.
+func (s *reader) Stats(ctx context.Context, p engram.Pattern, depth engram.Level, known []engram.Stats) ([]engram.Stats, error) {
+	if s.wm == nil {
+		return nil, errNotBegun
+	}
+	names, err := s.wm.Compiler().Names(ctx, p, s.wm.Limits().MaxFilterSteps)
+	if err != nil {
+		return nil, err
+	}
+	pinned := s.disk.episodes.pin()
+	defer pinned.release()
+	writing, err := pinned.writingEntities()
+	if err != nil {
+		return nil, err
+	}
+	c := &counting{
+		s: s, version: pinned, ctx: ctx, scope: engram.ScopeOf(ctx), names: names, view: s.wm.View(ctx, nil), writing: writing,
+		from: max(engram.LevelMemory, engram.Level(len(p.Levels))), out: known, at: map[engram.ID]int{},
+	}
+	c.to = max(depth, c.from)
+	for i := range known {
+		c.at[known[i].ID] = i
+	}
+	if _, err := c.below(engram.ID{}); err != nil {
+		return nil, err
+	}
+	if err := names.Err(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(c.out, func(a, b engram.Stats) int { return a.ID.Compare(b.ID) })
+	return c.out, nil
+}
+
+// writingEntities returns what the episodes that are being written hold, by provider
+// segment.
+func (v *version) writingEntities() (map[engram.ID][]episode.Entity, error) {
+	all := map[engram.ID][]episode.Entity{}
+	for _, h := range v.writing {
+		src, err := h.open()
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range src.Entities() {
+			all[e.ID.Parent()] = append(all[e.ID.Parent()], e)
+		}
+		h.close()
+	}
+	return all, nil
+}
+
+// catalogued says which episodes count of those that the catalogue knows, in one look-up.
+// After it, apart returns the sealed episodes of the version that did not count: they tell
+// themselves what they hold.
+func (v *version) catalogued() (counting catalogue.Counting, apart func() []*handle) {
+	var leaving []*handle
+	return func() func(string) bool {
+		leaving = v.leaving()
+		return func(name string) bool {
+			h := v.sealed[name]
+			return h != nil && !slices.Contains(leaving, h)
+		}
+	}, func() []*handle { return leaving }
+}
+
+// entitiesOf returns what episodes say themselves that they hold of a provider segment.
+func entitiesOf(episodes []*handle, provider engram.ID) (list []episode.Entity) {
+	for _, h := range episodes {
+		for _, e := range h.entities() {
+			if e.ID.Parent() == provider {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// counting is a count at work.
+type counting struct {
+	s        *reader
+	version  *version // pinned
+	ctx      context.Context
+	scope    engram.Scope
+	names    *query.Names
+	view     *wm.View
+	writing  map[engram.ID][]episode.Entity
+	from, to engram.Level // nodes of these levels are told of
+	out      []engram.Stats
+	at       map[engram.ID]int // of nodes in out
+}
+
+// sum is what is on disk of a node.
+type sum struct {
+	engram.OnDisk
+	only uint64 // entities that the working memory has not
+	typ  string
+}
+
+func (a *sum) add(b sum) {
+	a.OnDisk.Add(b.OnDisk)
+	a.only += b.only
+	if a.typ == "" {
+		a.typ = b.typ
+	}
+}
+
+// below counts what lies below a node above provider segments, and returns the sum.
+func (c *counting) below(parent engram.ID) (total sum, err error) {
+	names, err := c.s.disk.names(c.ctx, c.version, parent)
+	if err != nil {
+		return total, err
+	}
+	for _, name := range names {
+		id, err := parent.Child(name)
+		if err != nil || !c.names.Match(id.Level(), name) || engram.VisibilityIn(c.scope, id) == engram.Hidden {
+			continue
+		}
+		count := c.below
+		if id.Level() == engram.LevelProviderSegment {
+			count = c.provider
+		}
+		one, err := count(id)
+		if err != nil {
+			return total, err
+		}
+		c.tell(id, one)
+		total.add(one)
+	}
+	return total, nil
+}
+
+// provider counts what is on disk of a provider segment's entities.
+func (c *counting) provider(id engram.ID) (total sum, err error) {
+	counting, apart := c.version.catalogued()
+	held, err := c.s.disk.catalogue.Held(c.ctx, id, counting)
+	if err != nil {
+		return total, err
+	}
+	removed := c.version.touchesRemoved(id)
+	more := map[string]catalogue.Held{} // what the catalogue does not count
+	for _, e := range append(entitiesOf(apart(), id), c.writing[id]...) {
+		h, ok := more[e.ID.Name()]
+		if !ok {
+			h = catalogue.Held{Name: e.ID.Name(), Type: e.Type, Span: e.Span}
+		}
+		more[h.Name] = h.With(e.Snapshots, e.InForce, e.Bytes, e.Span)
+	}
+	for _, h := range held {
+		if m, ok := more[h.Name]; ok {
+			h = h.With(m.Snapshots, m.InForce, m.Bytes, m.Span)
+			delete(more, h.Name)
+		}
+		if err := c.entity(id, h, removed, &total); err != nil {
+			return total, err
+		}
+	}
+	for _, h := range more {
+		if err := c.entity(id, h, removed, &total); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// entity adds what is on disk of an entity of a provider segment, of which something may be
+// removed.
+func (c *counting) entity(provider engram.ID, h catalogue.Held, removed bool, total *sum) error {
+	entity, err := provider.Child(h.Name)
+	if err != nil || h.Snapshots == 0 || !c.names.Match(engram.LevelEntity, h.Name) || engram.VisibilityIn(c.scope, entity) == engram.Hidden {
+		return nil
+	}
+	if removed {
+		if there, err := c.s.disk.shows(c.ctx, c.version, entity); err != nil || !there {
+			return err
+		}
+	}
+	one := sum{typ: h.Type, OnDisk: engram.OnDisk{
+		Entities: 1, Snapshots: max(h.Snapshots-min(h.InForce, h.Snapshots), 1), Bytes: h.Bytes, First: h.Span.Start, Last: h.Span.End - 1,
+	}}
+	if !c.view.Has(entity) {
+		one.only = 1
+	}
+	c.tell(entity, one)
+	total.add(one)
+	return nil
+}
+
+// tell adds a node's sum to its stats.
+func (c *counting) tell(id engram.ID, of sum) {
+	if l := id.Level(); l < c.from || l > c.to || of.Entities == 0 {
+		return
+	}
+	i, ok := c.at[id]
+	if !ok {
+		i = len(c.out)
+		c.at[id] = i
+		c.out = append(c.out, engram.Stats{ID: id})
+	}
+	st := &c.out[i]
+	st.Disk = of.OnDisk
+	if id.Level() < engram.LevelEntity {
+		st.Entities += of.only
+	}
+	if st.Type == "" && id.Level() > engram.LevelMemory {
+		st.Type = of.typ
+	}
+}

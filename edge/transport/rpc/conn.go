@@ -1,0 +1,143 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/feature"
+)
+
+var _ feature.Conn = (*Client)(nil)
+
+// connectClient returns the client of a feature's procedure.
+func (c *Client) connectClient(procedure string) *connect.Client[carrier, carrier] {
+	if known, ok := c.procedures.Load(procedure); ok {
+		return known.(*connect.Client[carrier, carrier])
+	}
+	made, _ := c.procedures.LoadOrStore(procedure, connect.NewClient[carrier, carrier](c.http, c.base+procedure,
+		append([]connect.ClientOption{connect.WithCodec(carriers{})}, c.options...)...))
+	return made.(*connect.Client[carrier, carrier])
+}
+
+// Call implements feature.Conn.
+func (c *Client) Call(ctx context.Context, procedure string, request, answer proto.Message) error {
+	m, err := call(ctx, c, c.connectClient(procedure).CallUnary, &carrier{m: request}, safety(feature.Repeatable(procedure)))
+	if err != nil {
+		return err
+	}
+	return c.read(m, answer)
+}
+
+// read fills a message with what was received.
+func (c *Client) read(from *carrier, m proto.Message) error {
+	if err := proto.Unmarshal(from.raw, m); err != nil {
+		return engram.Errorf(engram.Corrupt, c.address, "the server's answer is not a %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
+	}
+	return nil
+}
+
+// Open implements feature.Conn. The client's Close ends the call, and waits for its Close.
+func (c *Client) Open(ctx context.Context, procedure string, first proto.Message) (feature.ClientStream, error) {
+	s := &clientStream{c: c}
+	c.closing.Lock()
+	closed := c.ctx.Err() != nil
+	if !closed {
+		c.streams.Add(1)
+	}
+	c.closing.Unlock()
+	if closed {
+		return nil, errClosed(c.address)
+	}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.unbind = context.AfterFunc(c.ctx, s.cancel)
+	client := c.connectClient(procedure)
+	if !feature.SendsMany(procedure) {
+		stream, err := client.CallServerStream(s.ctx, connect.NewRequest(&carrier{m: first}))
+		if err != nil {
+			err = s.failed(err)
+			s.Close()
+			return nil, err
+		}
+		s.close = stream.Close
+		s.receive = func() (*carrier, error) {
+			if stream.Receive() {
+				return stream.Msg(), nil
+			}
+			if err := stream.Err(); err != nil {
+				return nil, err
+			}
+			return nil, io.EOF
+		}
+		return s, nil
+	}
+	stream := client.CallBidiStream(s.ctx)
+	s.send, s.receive = stream.Send, stream.Receive
+	s.close = func() error { return errors.Join(stream.CloseRequest(), stream.CloseResponse()) }
+	// While a request's body is open, HTTP/2 does not see that its context has ended.
+	unbind, end := s.unbind, context.AfterFunc(s.ctx, func() { stream.CloseRequest() })
+	s.unbind = func() bool { end(); return unbind() }
+	if err := s.Send(first); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// clientStream implements feature.ClientStream.
+type clientStream struct {
+	c       *Client
+	ctx     context.Context
+	cancel  context.CancelFunc
+	unbind  func() bool
+	send    func(*carrier) error
+	receive func() (*carrier, error)
+	close   func() error // nil before the call began
+	once    sync.Once
+}
+
+func (s *clientStream) Send(m proto.Message) error {
+	if s.send == nil {
+		return engram.Errorf(engram.Invalid, "", "the procedure takes one message")
+	}
+	// Why the call has ended is for Receive to say.
+	if err := s.send(&carrier{m: m}); err != nil && !errors.Is(err, io.EOF) {
+		return s.failed(err)
+	}
+	return nil
+}
+
+func (s *clientStream) Receive(m proto.Message) error {
+	got, err := s.receive()
+	if err != nil {
+		return s.failed(err)
+	}
+	return s.c.read(got, m)
+}
+
+func (s *clientStream) failed(err error) error {
+	switch {
+	case s.c.ctx.Err() != nil:
+		return errClosed(s.c.address)
+	case errors.Is(err, io.EOF):
+		return io.EOF
+	}
+	return s.c.domainError(s.ctx, err)
+}
+
+func (s *clientStream) Close() error {
+	s.once.Do(func() {
+		s.cancel() // first: closing would wait for what comes
+		if s.close != nil {
+			_ = s.close() // what it could say is that the call was given up
+		}
+		s.unbind()
+		s.c.streams.Done()
+	})
+	return nil
+}

@@ -1,0 +1,27 @@
+package memories
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/server"
+)
+
+// Skill is what the robot can do and what it did. An entity of Description and
+// Transition is a skill, an entity of Execution one execution of a skill.
+func Skill() server.Memory {
+	const name = "Skill"
+	return server.Memory{
+		Name:  name,
+		Doc:   "skills, their executions and how those went",
+		Types: typesIn("skill"),
+		Segments: []engram.CoreSegment{
+			logged(segment(name, "Description", "engram.skill.Description", forever(16))),
+			logged(segment(name, "Execution", "engram.skill.Execution",
+				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
+			logged(segment(name, "Transition", "engram.skill.Transition",
+				engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 4 * mib})),
+		},
+		Bounds: engram.Bounds{MaxBytes: 48 * mib, MaxCount: 200_000},
+	}
+}
