@@ -565,7 +565,7 @@ func TestHostedMemoryIsFound(t *testing.T) {
 	}
 }
 
-// The name system is reached by transport/rpc, the memories by transport/local
+// The name system is reached by edge/transport/rpc, the memories by edge/transport/local
 // where that can be: with nothing else registered it must be, and where nobody
 // listens the other way is taken.
 func TestClientPrefersTheLocalTransport(t *testing.T) {

@@ -26,7 +26,7 @@ type conn struct {
 
 	taught int              // how many of the client's types it was told; only if foreign
 	client transport.Client // nil until dialled
-	rpc    *rpc.Client      // beside a client of transport/local; nil until it is needed
+	rpc    *rpc.Client      // beside a client of edge/transport/local; nil until it is needed
 	home   bool             // the client is the one to the name system, which stays
 	closed bool
 }

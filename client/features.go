@@ -72,7 +72,7 @@ func (noHolder) Open(context.Context, string, proto.Message) (feature.ClientStre
 // Conn makes the calls of features at the server that hosts a memory; at the server that
 // offers the name system if the memory's name is empty. Where the memory is, is found
 // out at each call. Calls go over RPC, which each server speaks, also where the client's
-// other calls go over transport/local.
+// other calls go over edge/transport/local.
 func (c *Client) Conn(memory string) feature.Conn {
 	if memory == "" {
 		if c.home.server != nil {

@@ -109,7 +109,7 @@ func (r results) parse(out []byte) (lines int) {
 
 // commits measures what the log takes of who commits.
 func commits(ctx context.Context, c config) error {
-	b, err := benchmarksOf(ctx, c, "ltm/wal")
+	b, err := benchmarksOf(ctx, c, "core/ltm/wal")
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func commits(ctx context.Context, c config) error {
 
 // recovery measures how long a log takes to be read back.
 func recovery(ctx context.Context, c config) error {
-	b, err := benchmarksOf(ctx, c, "ltm/wal")
+	b, err := benchmarksOf(ctx, c, "core/ltm/wal")
 	if err != nil {
 		return err
 	}

@@ -127,9 +127,9 @@ func sayReady(facts map[string]string) error {
 
 // The transports, by the names they have in the results.
 const (
-	overLocal = "local" // transport/local
-	overUnix  = "unix"  // transport/rpc over a Unix socket
-	overTCP   = "tcp"   // transport/rpc over TCP on the loopback interface
+	overLocal = "local" // edge/transport/local
+	overUnix  = "unix"  // edge/transport/rpc over a Unix socket
+	overTCP   = "tcp"   // edge/transport/rpc over TCP on the loopback interface
 )
 
 var transports = []string{overLocal, overUnix, overTCP}

@@ -21,7 +21,7 @@ type rates struct {
 	camera                            float64 // per cent of one core
 }
 
-// measureRates measures the rates over transport/local.
+// measureRates measures the rates over edge/transport/local.
 func measureRates(e extent) (r rates, err error) {
 	s, err := newSession(2, "moderate", "complex")
 	if err != nil {

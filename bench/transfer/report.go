@@ -86,7 +86,7 @@ func ageTarget(peer, kind string, batch int) float64 {
 // ages compares the age of data with the peers', cell by cell.
 func (r report) ages(b *strings.Builder) {
 	peers := []curve{peerDirect, peerStorm, peerMemory}
-	b.WriteString("Age of the data, µs: median (smallest–largest median of a round). Ratios: ours by subscription with data over transport/local, to the peer's in the same round.\n\n")
+	b.WriteString("Age of the data, µs: median (smallest–largest median of a round). Ratios: ours by subscription with data over edge/transport/local, to the peer's in the same round.\n\n")
 	b.WriteString("| object × batch | ours |")
 	for _, p := range peers {
 		fmt.Fprintf(b, " %s | ratio | target |", p.name)

@@ -81,7 +81,7 @@ func (s *stream) Close() error {
 }
 
 // attended is a stream that a writer may serve on its own goroutine; the working
-// memory's are (wm, transport/local).
+// memory's are (wm, edge/transport/local).
 type attended interface {
 	engram.UpdateStream
 	Poll() ([]engram.Update, error)

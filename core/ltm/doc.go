@@ -1,8 +1,8 @@
 // Package ltm is the long-term memory: what the memories of a server knew, on disk.
 //
 // A [Store] is one folder. It holds a log, which makes commits durable before the
-// working memory shows them (package ltm/wal); episodes, MCAP files that any robotics
-// tool opens (ltm/episode); a catalogue over them (ltm/catalogue), and what was set at
+// working memory shows them (package core/ltm/wal); episodes, MCAP files that any robotics
+// tool opens (core/ltm/episode); a catalogue over them (core/ltm/internal/catalogue), and what was set at
 // run-time: policies, marks and rules. docs/ltm.md is the guide.
 //
 // # Writing

@@ -15,8 +15,8 @@ import (
 // Meter counts for the edges of one server. Its zero value is ready for use; safe for
 // concurrent use.
 type Meter struct {
-	RPC   Edge // transport/rpc
-	Local Edge // transport/local
+	RPC   Edge // edge/transport/rpc
+	Local Edge // edge/transport/local
 }
 
 // Edge counts for one edge.

@@ -3,5 +3,5 @@
 //
 // A concrete memory is a [Memory]: a name, types, segments, bounds and hooks. A
 // program outside this module defines its own in the same way. Package
-// transport/rpc puts a [Server] on the network; this package knows no transport.
+// edge/transport/rpc puts a [Server] on the network; this package knows no transport.
 package server

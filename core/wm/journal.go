@@ -9,7 +9,7 @@ import (
 )
 
 // Journal is the log that a working memory writes to before it shows what was
-// committed to its Logged and Synced segments. Package ltm/wal has one. Safe for
+// committed to its Logged and Synced segments. Package core/ltm/wal has one. Safe for
 // concurrent use.
 type Journal interface {
 	// Begin prepares the record of a version: all that takes time is done here,

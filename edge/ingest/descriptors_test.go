@@ -36,7 +36,7 @@ const ofOurOwn = `<AronTypeDefinition><GenerateTypes>
 // Other libraries of protobuf read the types that a memory serves, and those that recordings have, with all they import: protoc,
 // protobuf-es and that of Python see the same members by the same names in JSON as Go does.
 func TestDescriptorsElsewhere(t *testing.T) {
-	protoc, python, node := testkit.Program(t, "protoc"), testkit.Python(t, "import google.protobuf", "python3-protobuf"), testkit.Node(t, "../clients/typescript", "@bufbuild/protobuf")
+	protoc, python, node := testkit.Program(t, "protoc"), testkit.Python(t, "import google.protobuf", "python3-protobuf"), testkit.Node(t, "../../clients/typescript", "@bufbuild/protobuf")
 	s, dir := recordingServer(t), t.TempDir()
 	own, err := idf.CompileXML(idf.Source{fstest.MapFS{"cup.xml": &fstest.MapFile{Data: []byte(ofOurOwn)}}}, "cup.xml")
 	if err != nil {
@@ -163,7 +163,7 @@ func TestDescriptorsElsewhere(t *testing.T) {
 	}
 	for program, out := range map[string][]byte{
 		"Python":      read(python, ".", folder+"/read.py", served, embedded),
-		"protobuf-es": read(node, "../clients/typescript", folder+"/read.cjs", served, embedded),
+		"protobuf-es": read(node, "../../clients/typescript", folder+"/read.cjs", served, embedded),
 	} {
 		var got map[string]json.RawMessage
 		if err := json.Unmarshal(out, &got); err != nil {

@@ -1,5 +1,5 @@
-// Package transport picks the way to a memory server: transport/local between
-// processes of one host, transport/rpc for everything else. Servers offer both,
+// Package transport picks the way to a memory server: edge/transport/local between
+// processes of one host, edge/transport/rpc for everything else. Servers offer both,
 // clients take the best they can reach, and nothing else in a program changes.
 package transport
 
@@ -44,7 +44,7 @@ func Dial(ctx context.Context, address string, o rpc.DialOptions) (Client, error
 	return c, nil
 }
 
-// IsLocal reports whether an address is one of transport/local.
+// IsLocal reports whether an address is one of edge/transport/local.
 func IsLocal(address string) bool { return strings.HasPrefix(address, "local:") }
 
 // Endpoint is where a server listens. Make one with [Listen].
@@ -55,7 +55,7 @@ type Endpoint struct {
 }
 
 // Listen listens on "unix:/path", "http://host:port" or "host:port" with
-// transport/rpc, and beside each Unix socket with transport/local. The errors are
+// edge/transport/rpc, and beside each Unix socket with edge/transport/local. The errors are
 // those of rpc.Listen.
 func Listen(addresses ...string) (*Endpoint, error) {
 	return ListenSecurely(secure.Options{}, addresses...)
@@ -86,7 +86,7 @@ func ListenSecurely(o secure.Options, addresses ...string) (*Endpoint, error) {
 	return e, nil
 }
 
-// Add has transport/rpc serve another listener, such as one on the backbone, which
+// Add has edge/transport/rpc serve another listener, such as one on the backbone, which
 // the endpoint closes.
 func (e *Endpoint) Add(l net.Listener) error {
 	l, err := e.secure.Listener(l)
@@ -100,7 +100,7 @@ func (e *Endpoint) Add(l net.Listener) error {
 // what it registers with the name system.
 func (e *Endpoint) Addresses() []string { return e.addresses }
 
-// Listeners returns those of transport/rpc, in the order of the addresses given to
+// Listeners returns those of edge/transport/rpc, in the order of the addresses given to
 // [Listen].
 func (e *Endpoint) Listeners() []net.Listener { return e.rpc }
 

@@ -21,7 +21,7 @@
 //	/view/asset     a file that a description names, such as a mesh
 //	/view/world     the items of the world and its maps
 //
-// All else the page asks of the server's API, as any client may (package transport/rpc).
+// All else the page asks of the server's API, as any client may (package edge/transport/rpc).
 // Every answer is given to the identity of the connection, through the server's interfaces,
 // so that access rules hold. The caller checks the request's origin and host before
 // ([secure.Web]).

@@ -1,6 +1,6 @@
 // Package backbone is the distributed engine: a connection to a NATS server, which
 // [embedded] can run inside this process. The name system keeps its entries on it
-// (package mns/kv), updates cross hosts on its subjects, and where there is no
+// (package fleet/mns/kv), updates cross hosts on its subjects, and where there is no
 // route to a memory server its connections run through it ([Backbone.Dial],
 // [Backbone.Listen]).
 //
@@ -12,5 +12,5 @@
 // What is durable is the memories' log, never the message fabric. The package knows
 // no memory.
 //
-// [embedded]: https://pkg.go.dev/github.com/seed-301d4374/engram/backbone/embedded
+// [embedded]: https://pkg.go.dev/github.com/seed-301d4374/engram/fleet/backbone/embedded
 package backbone

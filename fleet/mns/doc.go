@@ -3,7 +3,7 @@
 // A memory server registers the memories it hosts with their addresses under a
 // lease ([Registry.Register], or [Keep], which renews it in the background); a
 // program resolves names to addresses, waits for a name, or watches all of them.
-// [Local] is the registry of one process; package transport/rpc has the same
+// [Local] is the registry of one process; package edge/transport/rpc has the same
 // interface over the network.
 //
 // The package knows addresses as text only and opens no connection.

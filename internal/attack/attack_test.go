@@ -69,14 +69,14 @@ func folder(t *testing.T) string {
 type victim struct {
 	cmd    *exec.Cmd
 	server string // http://host:port, https:// with credentials
-	socket string // of transport/local, and unix:<socket without its ending>
+	socket string // of edge/transport/local, and unix:<socket without its ending>
 	said   *said
 	ended  chan struct{} // closed when err is set
 	err    error
 }
 
 // unix returns the address of the server's socket for all protocols but that of
-// transport/local.
+// edge/transport/local.
 func (v *victim) unix() string { return "unix:" + strings.TrimSuffix(v.socket, ".local") }
 
 // started returns a server that is killed when the test ends.

@@ -16,8 +16,8 @@ var questionLimits = logic.Limits{Time: time.Minute, Memory: 128 * mib}
 
 // Knowledge is what ontologies, documents and components say of classes, properties and individuals, as in OWL and
 // RDF. An entity's name is an IRI, the provider is the document or component that says so.
-// Package knowledge/record turns triples into it and back. Its server answers questions in logic of
-// all that is known, the world included; package knowledge/base has how.
+// Package mind/knowledge/record turns triples into it and back. Its server answers questions in logic of
+// all that is known, the world included; package mind/knowledge/base has how.
 func Knowledge() server.Memory {
 	const name = "Knowledge"
 	answers := base.NewLocal(questionLimits)

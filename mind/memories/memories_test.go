@@ -211,7 +211,7 @@ func TestGeneralPurpose(t *testing.T) {
 
 // TestDocs checks that the guide names every segment with its type.
 func TestDocs(t *testing.T) {
-	b, err := os.ReadFile("../docs/memories.md")
+	b, err := os.ReadFile("../../docs/memories.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func latest(t *testing.T, srv *server.Server, id string) (*engram.Snapshot, map[
 // TestPriorKnowledgeOfTheGuide loads the files that docs/memories.md shows, as its
 // text says it works, and looks at what became of them.
 func TestPriorKnowledgeOfTheGuide(t *testing.T) {
-	guide, err := os.ReadFile("../docs/memories.md")
+	guide, err := os.ReadFile("../../docs/memories.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,6 @@
 //
 // Readers take no lock and never wait for writers. The package starts no
 // goroutine, knows no memory and no transport, and imports only the root package,
-// pose/urdf and the standard library. docs/pose.md explains the ideas with
+// mind/pose/urdf and the standard library. docs/pose.md explains the ideas with
 // drawings and lists the differences from tf2.
 package pose

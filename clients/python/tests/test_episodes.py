@@ -22,7 +22,7 @@ from engram._wire import varint
 from engram.times import Time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-GOLDEN = ROOT / "ltm/codec/testdata/columns-v1.bin"
+GOLDEN = ROOT / "core/ltm/codec/testdata/columns-v1.bin"
 RECORDING = ROOT.parent / "shared/data/recordings/g1_bottle_2.mcap"
 
 
@@ -210,7 +210,7 @@ class Kinds(WithRecorder):
             self.assertEqual(len(episode.query("Speech")), 1)
 
 
-@unittest.skipUnless(GOLDEN.exists(), "ltm/codec is not here")
+@unittest.skipUnless(GOLDEN.exists(), "core/ltm/codec is not here")
 class Damage(unittest.TestCase):
     """Messages of columns that are damaged or made to harm."""
 

@@ -17,7 +17,7 @@ import (
 // link, an object, five numbers by name and an image.
 func complexObject(b *testing.B) (*idf.Type, []byte) {
 	b.Helper()
-	defs, err := idf.CompileXML(idf.Source{os.DirFS("../../bench/transfer/types")}, "engram/bench/Transfer.xml")
+	defs, err := idf.CompileXML(idf.Source{os.DirFS("../../../bench/transfer/types")}, "engram/bench/Transfer.xml")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,7 +4,7 @@
 //
 // The types become a [model] first, which knows no language; each language has a
 // writer of its own. What a class cannot do by itself is in a small library of each
-// language: package idf/object for Go, engram.payload of clients/python.
+// language: package core/idf/object for Go, engram.payload of clients/python.
 package gen
 
 import (

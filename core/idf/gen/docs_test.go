@@ -13,7 +13,7 @@ import (
 // docsExample returns the example of docs/codegen.md in a language.
 func docsExample(t *testing.T, language string) string {
 	t.Helper()
-	_, after, ok := strings.Cut(string(readFile(t, "../../docs/codegen.md")), "```"+language+"\n")
+	_, after, ok := strings.Cut(string(readFile(t, "../../../docs/codegen.md")), "```"+language+"\n")
 	if !ok {
 		t.Fatalf("docs/codegen.md has no example in %s", language)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-301d4374/engram/mind/memories"
 )
 
-// compileXML returns the types of a file of idf/testdata/xml.
+// compileXML returns the types of a file of core/idf/testdata/xml.
 func compileXML(t *testing.T, path string) (types []*idf.Type) {
 	t.Helper()
 	defs, err := idf.CompileXML(idf.Source{os.DirFS("../testdata/xml"), os.DirFS("testdata")}, path)

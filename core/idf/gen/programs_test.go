@@ -122,7 +122,7 @@ func goProgram(t *testing.T) *exec.Cmd {
 // goModule makes a module in a folder that needs this one, as that of a robot does.
 func goModule(t testing.TB, folder string) {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func pythonProgram(t *testing.T) *exec.Cmd {
 // pythonCommand runs Python in a folder, with the package engram of clients/python.
 func pythonCommand(t testing.TB, folder string, args ...string) *exec.Cmd {
 	t.Helper()
-	source, err := filepath.Abs("../../clients/python/src")
+	source, err := filepath.Abs("../../../clients/python/src")
 	if err != nil {
 		t.Fatal(err)
 	}

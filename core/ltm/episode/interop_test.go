@@ -43,7 +43,7 @@ func TestAnIndependentReaderReadsEpisodes(t *testing.T) {
 		skip("node is not installed")
 	}
 	if _, err := os.Stat("testdata/interop/node_modules/@mcap/core"); err != nil {
-		skip("@mcap/core is not installed; run: npm ci --prefix ltm/episode/testdata/interop")
+		skip("@mcap/core is not installed; run: npm ci --prefix core/ltm/episode/testdata/interop")
 	}
 	dir := t.TempDir()
 	w := create(t, dir, episode.Options{FS: quick.FS, ChunkBytes: 3000})

@@ -26,7 +26,7 @@ const (
 	Never  Mode = "never"
 )
 
-// The names that stand for a codec of package ltm/codec that fits.
+// The names that stand for a codec of package core/ltm/codec that fits.
 const (
 	CodecAuto     = names.Auto     // picked by the payloads' type, as good as Quality and MaxError ask for
 	CodecLossless = names.Lossless // picked by the payloads' type, of those that lose nothing
@@ -49,7 +49,7 @@ type Policy struct {
 	Similar Similarity
 	// Linking bounds what waits for a link, in mode Linked.
 	Linking Linking
-	// Codec is CodecAuto, CodecLossless or the name of a codec of package ltm/codec;
+	// Codec is CodecAuto, CodecLossless or the name of a codec of package core/ltm/codec;
 	// "" means CodecAuto.
 	Codec    string
 	Quality  float64 // dB, of images and video; 0 means 40

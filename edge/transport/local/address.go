@@ -31,7 +31,7 @@ func Beside(address string) (local string, ok bool) {
 	return scheme + strings.TrimSuffix(strings.TrimPrefix(p, "//"), ".sock") + ".local", true
 }
 
-// Listen listens at an address, in the way of transport/rpc: for this user only,
+// Listen listens at an address, in the way of edge/transport/rpc: for this user only,
 // in the place of a socket that a dead server left, but never of a live one's.
 func Listen(address string) (net.Listener, error) {
 	p, err := path(address)

@@ -47,7 +47,7 @@ func (o DialOptions) withDefaults() DialOptions {
 // a moment, if it only reads or if it was never sent. Payloads that a call returns
 // are the caller's.
 type Client struct {
-	// The rare calls, which transport/rpc makes over this client's connection. Only what
+	// The rare calls, which edge/transport/rpc makes over this client's connection. Only what
 	// it can carry is promoted.
 	engram.Predictor
 	engram.Segments
@@ -227,7 +227,7 @@ func (c *Client) latest(ctx context.Context, mode uint8, entity engram.ID, t eng
 	return p.snapshot, nil
 }
 
-// carry performs a rare call. transport/rpc repeats it where that is safe.
+// carry performs a rare call. edge/transport/rpc repeats it where that is safe.
 func (c *Client) carry(ctx context.Context, procedure string, req, res proto.Message) error {
 	m, err := c.connection(ctx)
 	if err != nil {

@@ -217,7 +217,7 @@ func TestPayloadMemory(t *testing.T) {
 
 // The example in docs/formats/local.md is what is written.
 func TestFormatExample(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/formats/local.md")
+	doc, err := os.ReadFile("../../../docs/formats/local.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package local carries a memory server's whole service between processes of one
 // host, over a Unix socket and as fast as one allows: it is what programs beside
-// the memory use, while transport/rpc serves every language, remote hosts and
+// the memory use, while edge/transport/rpc serves every language, remote hosts and
 // browsers. Both offer the same engram.Service.
 //
 // docs/formats/local.md fixes the format byte by byte. In short: frames with a

@@ -49,7 +49,7 @@ func (b *batch) vectors(v [][]byte) [][]byte {
 	for i := range b.pieces {
 		p := &b.pieces[i]
 		if invariants && crc32.ChecksumIEEE(p.data) != p.sum {
-			panic("transport/local: a payload was changed after it was handed over")
+			panic("edge/transport/local: a payload was changed after it was handed over")
 		}
 		if p.at > from {
 			v = append(v, b.buf[from:p.at])

@@ -32,7 +32,7 @@ type Options struct {
 	// Grace is how long calls may go on when the server is told to stop; default 5 s.
 	Grace time.Duration
 
-	// RPC holds what the rare calls share with transport/rpc: the server's identity,
+	// RPC holds what the rare calls share with edge/transport/rpc: the server's identity,
 	// limits on patterns, regexes and queries, and the meter.
 	RPC rpc.Options
 

@@ -14,7 +14,7 @@ import (
 )
 
 // rare answers the calls that are not frequent: the procedures of
-// engram.v1.MemoryService, with its messages, by transport/rpc's own code.
+// engram.v1.MemoryService, with its messages, by edge/transport/rpc's own code.
 type rare struct {
 	rpc     *rpc.Handler
 	methods map[string]func(ctx context.Context, request []byte) (proto.Message, error)

@@ -22,7 +22,7 @@ const maxBatch = 256
 // an update takes no detour over another goroutine, and a slow consumer slows the
 // server's sending, whose policy for slow consumers then applies. When the
 // connection breaks, the stream reconnects and resumes after the last update it
-// delivered, as that of transport/rpc does.
+// delivered, as that of edge/transport/rpc does.
 func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
 	s := &updateStream{c: c, transient: sub.Transient, state: resume.New(sub)}
 	s.ctx, s.cancel = context.WithCancel(c.ctx)

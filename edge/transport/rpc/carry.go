@@ -14,7 +14,7 @@ import (
 	"github.com/seed-301d4374/engram/internal/intake"
 )
 
-// This file lets transport/local carry the calls that are rare with the same
+// This file lets edge/transport/local carry the calls that are rare with the same
 // messages and the same code, over its own connection.
 
 // CheckSocket returns an error if somebody else may have put the socket at path

@@ -22,19 +22,19 @@ func TestDashboardAndAlertsAskForWhatThereIs(t *testing.T) {
 			there[f.GetName()+suffix] = true
 		}
 	}
-	dashboard, err := os.ReadFile("../../packaging/grafana/engram.json")
+	dashboard, err := os.ReadFile("../../../packaging/grafana/engram.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !json.Valid(dashboard) {
 		t.Error("the dashboard is no JSON")
 	}
-	alerts, err := os.ReadFile("../../packaging/prometheus/engram-alerts.yml")
+	alerts, err := os.ReadFile("../../../packaging/prometheus/engram-alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"engram-alerts.yml", "prometheus.yml"} {
-		text, err := os.ReadFile("../../packaging/prometheus/" + file)
+		text, err := os.ReadFile("../../../packaging/prometheus/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}

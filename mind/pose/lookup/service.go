@@ -2,7 +2,7 @@
 // interface of plain questions and answers, and [Local], which answers them from a
 // store in the same process.
 //
-// The memory RobotState keeps a store and serves it this way; package transport/rpc
+// The memory RobotState keeps a store and serves it this way; package edge/transport/rpc
 // carries the interface over a network. This package knows neither.
 package lookup
 

@@ -18,7 +18,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 
 class _State:
     """What is remembered of a subscription, to go on without gap or duplicate, across epochs of the
-    server. It does as package transport/internal/resume of the Go client."""
+    server. It does as package edge/transport/internal/resume of the Go client."""
 
     def __init__(self, since: Optional[int], now: bool) -> None:
         self.since, self.now = since, now

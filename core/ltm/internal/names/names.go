@@ -1,8 +1,8 @@
 // Package names is what the codecs of the long-term memory are called. Policies and
-// clients name codecs; only who records or reads episodes needs package ltm/codec.
+// clients name codecs; only who records or reads episodes needs package core/ltm/codec.
 package names
 
-// The codecs. Package ltm/codec says what each does.
+// The codecs. Package core/ltm/codec says what each does.
 const (
 	Plain   = "plain"
 	Columns = "columns"

@@ -13,7 +13,7 @@ import (
 // Handlers returns the handlers of server reflection for the services, by their paths. It is
 // made for [rpc.Options].Reflection.
 //
-// [rpc.Options]: https://pkg.go.dev/github.com/seed-301d4374/engram/transport/rpc#Options
+// [rpc.Options]: https://pkg.go.dev/github.com/seed-301d4374/engram/edge/transport/rpc#Options
 func Handlers(services []string, o ...connect.HandlerOption) map[string]http.Handler {
 	r := grpcreflect.NewStaticReflector(services...)
 	v1, handler := grpcreflect.NewHandlerV1(r, o...)
