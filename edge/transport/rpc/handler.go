@@ -70,7 +70,7 @@ func NewHandler(svc feature.Server, names mns.Registry, o Options) *Handler {
 			return engramv1connect.NewNameServiceHandler(nameHandler{h}, json...)
 		}, opts)
 	}
-	offered := append(svc.Features(), o.Features...)
+	offered := slices.Concat(svc.Features(), o.Features) // not append: what a server returns is shared
 	for i := range offered {
 		if f := &offered[i]; !slices.Contains(services, f.Service) {
 			services = append(services, f.Service)

@@ -40,7 +40,7 @@ func New(c server.Config) (*Server, error) {
 
 // Features implements feature.Server: what the server offers, and what holders of copies pull.
 func (s *Server) Features() []feature.Feature {
-	return append(s.Server.Features(), pull.Feature(s))
+	return slices.Concat(s.Server.Features(), []feature.Feature{pull.Feature(s)})
 }
 
 // Pull implements contract.Source: it tells holders of copies what this server owns.
