@@ -72,62 +72,62 @@ func except(which func(string) bool) func(string) bool {
 // isModule tells a package of another module from the standard library and from ours.
 func isModule(p string) bool { return strings.Contains(strings.SplitN(p, "/", 2)[0], ".") && p != "." }
 
-// importRules are the direction of imports, as docs/architecture.md gives it. Of ours, a
-// limited room imports the root, its own, internal/ and the packages named.
+// wings are the folders of the house in their order: each imports the root, the wings below
+// it, and itself. mind and fleet lie side by side.
+var wings = []struct {
+	folder string
+	below  []string
+	why    string
+	bad    [2]string // of an import that goes up
+}{
+	{"core", nil, "core is one memory server, without a network", [2]string{"core/server", "fleet/copies/contract"}},
+	{"mind", []string{"core"}, "what a robot makes of its memories is the same with one server and with many", [2]string{"mind/memories", "fleet/mns"}},
+	{"fleet", []string{"core"}, "several servers carry any memory, so they know none", [2]string{"fleet/copies", "mind/pose/lookup"}},
+	{"edge", []string{"core", "mind", "fleet"}, "the ways in and out are used by programs, and use none", [2]string{"edge/ingest", "client"}},
+	{"client", []string{"core", "mind", "fleet", "edge"}, "a client knows no server as a whole", [2]string{"client", "node"}},
+	{"node", []string{"core", "mind", "fleet", "edge", "client"}, "a server as a whole knows no program", [2]string{"node", "packaging/build"}},
+}
+
+// programs are the folders of what is run and not imported, with what tests need.
+var programs = []string{"cmd", "examples", "bench", "clients", "packaging", "internal/testkit", "internal/sim", "internal/fleet",
+	"internal/attack", "internal/crashtest", "internal/netlab", "internal/protogen"}
+
+// importRules are the direction of imports, as docs/architecture.md gives it.
 func importRules(packages map[string][]string) []importRule {
 	root := func(p string) bool { return p == "." }
 	ours := func(p string) bool { _, ok := packages[p]; return ok }
+	network := func(p string) bool { return p == "net" || in("net/http")(p) }
 	rules := []importRule{
 		{root, func(p string) bool { return ours(p) || isModule(p) },
-			"the root is the domain; it imports only the standard library", [2]string{".", "idf"}},
-		{rooms("pose"), func(p string) bool { return (ours(p) || isModule(p)) && !rooms("pose")(p) && !root(p) },
-			"pose can be used without the rest of the memory, and without dependencies", [2]string{"pose", "google.golang.org/protobuf/proto"}},
-		{rooms("wm", "ltm", "idf"), rooms("transport", "server", "client", "mns", "memories", "ingest"),
-			"data structures know no transport, server or concrete memory", [2]string{"ltm/episode", "server"}},
-		{rooms("wm", "ltm", "pose", "idf", "query", "server"), func(p string) bool { return p == "net" || in("net/http")(p) },
-			"only the edges talk to a network", [2]string{"wm", "net/http"}},
-		{rooms("idf"), rooms("wm", "ltm", "pose", "query"), "the data format is below the memories that use it", [2]string{"idf", "wm"}},
-		{rooms("wm"), rooms("ltm"), "the working memory runs without the long-term memory", [2]string{"wm", "ltm/wal"}},
-		{rooms("server"), rooms("transport", "client", "memories", "ingest"),
-			"a server is behind the domain interfaces; edges and concrete memories are put on from outside", [2]string{"server", "transport/rpc"}},
-		{rooms("transport", "client", "mns"), rooms("memories", "ingest", "server"),
-			"edges carry any memory, so they know none", [2]string{"transport/local", "memories"}},
-		{except(rooms("transport", "feature", "gen")), rooms("gen/engram/v1"),
-			"generated RPC types stay at the edge and in features", [2]string{"memories", "gen/engram/v1/engramv1connect"}},
-		{rooms("memories", "ingest"), rooms("transport", "client"), "they write through the domain interfaces", [2]string{"ingest", "client"}},
-		{rooms("edge"), func(p string) bool {
-			return rooms("wm", "ltm", "server", "transport", "client", "memories", "ingest")(p) && !in("memories/vision")(p)
-		},
-			"faces see the memory as clients do, through the domain interfaces and features", [2]string{"edge/web", "wm"}},
-		{except(rooms("node", "edge")), rooms("edge"), "faces are put on last; only the composition imports them", [2]string{"transport/rpc", "edge/web"}},
-		{except(rooms("node")), rooms("node"), "a server is composed last; only programs import the composition", [2]string{"server", "node"}},
-		{rooms("node"), rooms("ingest"), "importing is a program's work, beside a server", [2]string{"node", "ingest/recording"}},
-		{func(string) bool { return true }, rooms("cmd", "examples", "bench"), "nothing imports a program", [2]string{"node", "cmd/engram"}},
+			"the root is the domain; it imports only the standard library", [2]string{".", "internal/vfs"}},
+		{rooms("internal"), func(p string) bool { return ours(p) && !root(p) && !rooms("internal", "gen")(p) },
+			"what wings share is below them", [2]string{"internal/vfs", "core/wm"}},
+		{except(rooms("cmd")), rooms("cmd", "examples", "bench"), "nothing imports a program", [2]string{"client", "examples/hooks"}},
+		{func(p string) bool { return rooms("mind/pose")(p) && p != "mind/pose/api" }, func(p string) bool {
+			return !root(p) && !rooms("mind/pose")(p) && (ours(p) || isModule(p))
+		}, "pose can be used without the rest of the memory, and without dependencies", [2]string{"mind/pose", "google.golang.org/protobuf/proto"}},
+		{func(p string) bool { return rooms("core", "mind")(p) && p != "core/secure" }, network,
+			"only edges and the fleet talk to a network, over what core/secure secures", [2]string{"core/wm", "net/http"}},
+		{rooms("core/idf"), rooms("core/wm", "core/ltm", "core/query", "core/server", "core/access", "core/feature"),
+			"the data format is below the memories that use it", [2]string{"core/idf", "core/wm"}},
+		{rooms("core/query"), rooms("core/wm", "core/ltm", "core/server", "core/access", "core/feature"),
+			"queries run over any memory", [2]string{"core/query", "core/wm"}},
+		{rooms("core/wm"), rooms("core/ltm", "core/server", "core/access", "core/feature"),
+			"the working memory runs without the long-term memory", [2]string{"core/wm", "core/ltm/wal"}},
+		{except(func(p string) bool { return rooms("core/feature", "edge", "gen")(p) || strings.HasSuffix(p, "/api") }), rooms("gen/engram/v1"),
+			"generated RPC types stay at the edge and in features", [2]string{"mind/memories", "gen/engram/v1/engramv1connect"}},
+		{rooms("edge/web"), func(p string) bool {
+			return rooms("core/wm", "core/ltm", "core/server", "edge/transport", "edge/ingest", "mind/memories")(p) && !in("mind/memories/vision")(p)
+		}, "faces see the memory as clients do, through the domain interfaces and features", [2]string{"edge/web", "core/wm"}},
+		{rooms("edge/transport"), rooms("edge/web", "edge/ingest", "mind/memories", "core/server"),
+			"transports carry any memory, so they know none", [2]string{"edge/transport/rpc", "mind/memories"}},
+		{rooms("node"), rooms("edge/ingest"), "importing is a program's work, beside a server", [2]string{"node", "edge/ingest/recording"}},
 	}
-	limited := []struct {
-		room    string
-		imports func(string) bool
-		why     string
-		bad     string
-	}{
-		{"access", rooms(), "the guard knows the memory; other calls bring their rules with them", "ltm/service"},
-		{"feature", rooms("access", "copies/service", "copies/stream", "gen/engram/v1", "knowledge/service", "ltm/service", "ltm/policy", "ltm/episode/meta", "pose"),
-			"a feature turns messages into calls of an interface; transports and what answers are put on from outside", "transport/rpc"},
-		{"query", rooms("idf"), "queries run over any memory", "wm"},
-		{"world", rooms("idf", "pose", "query"), "a world is a view over what any memory tells", "memories"},
-		{"knowledge", rooms("idf", "pose", "query", "world"), "knowledge is a view over what any memory tells", "memories"},
-		{"copies", rooms("access/credentials", "feature", "idf", "query", "mns", "ltm", "server", "wm"),
-			"copies are pulled through an interface; connections are put on from outside", "transport/rpc"},
-		{"backbone", rooms("access/credentials", "access", "transport/secure", "idf"),
-			"the backbone carries bytes and notices of any server", "mns"},
-		{"ops", rooms("backbone", "copies/service", "ltm", "mns", "transport", "wm"),
-			"ops reads what parts of a server say of themselves", "server"},
-	}
-	for _, l := range limited {
-		own := rooms(l.room, "internal")
-		rules = append(rules, importRule{rooms(l.room),
-			func(p string) bool { return ours(p) && !root(p) && !own(p) && !l.imports(p) },
-			l.why, [2]string{l.room, l.bad}})
+	for _, w := range wings {
+		lower := rooms(append([]string{w.folder}, w.below...)...)
+		rules = append(rules, importRule{rooms(w.folder), func(p string) bool {
+			return ours(p) && !root(p) && !lower(p) && !rooms("internal", "gen", "examples", "bench")(p)
+		}, w.why, w.bad})
 	}
 	return rules
 }
@@ -135,8 +135,7 @@ func importRules(packages map[string][]string) []importRule {
 // forbiddenImports returns what the rules refuse of packages and what each imports.
 func forbiddenImports(packages map[string][]string) (found []string) {
 	for from, imports := range packages {
-		// Programs, examples and benchmarks may do what packages may not.
-		if rooms("cmd", "examples", "bench", "internal")(from) {
+		if rooms(programs...)(from) {
 			continue
 		}
 		for _, to := range imports {
@@ -174,8 +173,8 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 		}
 	}
 	good := map[string][]string{
-		"access": {".", "access/credentials"}, "access/credentials": nil, "mns": nil, "ltm/policy": nil, "ltm": nil,
-		"copies": {"ltm/policy", "internal/vfs"}, "internal/vfs": nil, "cmd/engram": {"node"}, "node": {"ltm", "net/http"}, ".": {"net"},
+		"core/access": {".", "core/access/credentials"}, "core/access/credentials": nil, "core/ltm/policy": nil, "core/ltm": nil,
+		"fleet/copies": {"core/ltm/policy", "internal/vfs"}, "internal/vfs": nil, "cmd/engram": {"node"}, "node": {"core/ltm", "net/http"}, ".": {"net"},
 	}
 	if got := forbiddenImports(good); len(got) > 0 {
 		t.Errorf("refused without a reason: %q", got)
@@ -189,7 +188,8 @@ func TestClientIsLight(t *testing.T) {
 	}
 	// A server links what a client must not.
 	got := strings.Join(tooHeavy(linkedBy(t, "./cmd/engram")), "; ")
-	for _, want := range []string{"cel.dev/cel-go", "github.com/foxglove/mcap", "golang.org/x/image", "github.com/nats-io", "packages beyond"} {
+	for _, want := range []string{"cel.dev/cel-go", "github.com/foxglove/mcap", "golang.org/x/image", "github.com/nats-io", "packages beyond",
+		module + "/core/idf", module + "/fleet/backbone", module + "/core/ltm/codec", module + "/core/ltm/episode", module + "/core/wm", module + "/core/server"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the check does not find %s in a server: it says %q", want, got)
 		}
@@ -215,10 +215,10 @@ func tooHeavy(linked []string) (found []string) {
 	}
 	for _, heavy := range []string{
 		"cel.dev/cel-go", "github.com/foxglove/mcap", "golang.org/x/image", "github.com/nats-io", "github.com/bufbuild/protocompile",
-		module + "/idf", module + "/backbone", module + "/ltm/codec", module + "/ltm/episode", module + "/wm", module + "/server",
+		module + "/core/idf", module + "/fleet/backbone", module + "/core/ltm/codec", module + "/core/ltm/episode", module + "/core/wm", module + "/core/server",
 	} {
 		if slices.ContainsFunc(linked, func(p string) bool {
-			return p == heavy || strings.HasPrefix(p, heavy+"/") && p != module+"/ltm/codec/names" && p != module+"/ltm/episode/meta"
+			return p == heavy || strings.HasPrefix(p, heavy+"/") && p != module+"/core/ltm/episode/meta"
 		}) {
 			found = append(found, heavy)
 		}
@@ -440,7 +440,7 @@ func TestGuaranteesNameAttacks(t *testing.T) {
 }
 
 func TestGuaranteesNameTests(t *testing.T) {
-	tests, err := exec.Command("git", "grep", "-hE", `func (Test|Benchmark|Fuzz)|^	\{"[A-Z]`, "--", "*_test.go", "memorytest/run.go").Output()
+	tests, err := exec.Command("git", "grep", "-hE", `func (Test|Benchmark|Fuzz)|^	\{"[A-Z]`, "--", "*_test.go", "core/memorytest/run.go").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -538,7 +538,7 @@ func TestPromisesAreChecked(t *testing.T) {
 		}
 	}
 	if len(unrun("TestA", []string{"./a"}, "- ./a TestA\n", full)) == 0 || len(unrun("TestA", []string{"./a"}, "./a TestA\n", full)) == 0 ||
-		len(unrun("TestA", []string{"./wm"}, "./wm TestA\n./wm TestB\n", full)) > 0 {
+		len(unrun("TestA", []string{"./core/wm"}, "./core/wm TestA\n./core/wm TestB\n", full)) > 0 {
 		t.Error("a test that no script runs is not found, or one that a script runs is")
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/seed-301d4374/engram/core/query"
 	hosting "github.com/seed-301d4374/engram/core/server/api"
 	"github.com/seed-301d4374/engram/core/wm"
-	"github.com/seed-301d4374/engram/fleet/mns"
 )
 
 // Config configures a server.
@@ -255,8 +254,15 @@ func (o *offered) change(change func(*hosted)) {
 	o.Store(next)
 }
 
+// Yielder says, for the name system, which memories may have their names at another server: see
+// mns.Yielder, which it is.
+type Yielder interface {
+	MayYield(memory string) bool
+	Yielded(elsewhere map[string]string)
+}
+
 // Programs says, for the name system, which memories programs host.
-func (s *Server) Programs() mns.Yielder { return &s.hosting }
+func (s *Server) Programs() Yielder { return &s.hosting }
 
 // Memories returns the names of the memories hosted, sorted.
 func (s *Server) Memories() []string { return slices.Clone(s.hosted.Load().names) }
