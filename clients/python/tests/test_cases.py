@@ -1,4 +1,4 @@
-"""The cases of memorytest/cases, which every client passes; cases.go says what they mean."""
+"""The cases of core/memorytest/cases, which every client passes; cases.go says what they mean."""
 
 import base64
 import json
@@ -8,7 +8,7 @@ from support import WithServer
 
 import engram
 
-CASES = pathlib.Path(__file__).resolve().parents[3] / "memorytest" / "cases"
+CASES = pathlib.Path(__file__).resolve().parents[3] / "core/memorytest/cases"
 TIMEOUT = 180
 
 
