@@ -21,8 +21,8 @@ import (
 	"github.com/seed-301d4374/engram/fleet/backbone"
 	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
 	"github.com/seed-301d4374/engram/fleet/mns"
-	"github.com/seed-301d4374/engram/fleet/mns/fleet"
 	"github.com/seed-301d4374/engram/fleet/mns/kv"
+	"github.com/seed-301d4374/engram/fleet/mns/robots"
 	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
@@ -32,7 +32,7 @@ type robot struct {
 	name    string
 	fabric  *embedded.Server
 	conn    *backbone.Backbone
-	names   *fleet.Fleet
+	names   *robots.Fleet
 	address string // for programs on the robot
 	kept    *mns.Kept
 }
@@ -41,8 +41,8 @@ type robot struct {
 // is; quick ones those of robots that are not heard for some seconds: a test that waits for
 // that needs real time.
 var (
-	lasting = fleet.Options{Lease: time.Hour, DetectionTimeout: time.Hour}
-	quick   = fleet.Options{Lease: 6 * time.Second, DetectionTimeout: 3 * time.Second}
+	lasting = robots.Options{Lease: time.Hour, DetectionTimeout: time.Hour}
+	quick   = robots.Options{Lease: 6 * time.Second, DetectionTimeout: 3 * time.Second}
 )
 
 // patience is how long a program waits for a server that sends nothing, on a machine that
@@ -56,7 +56,7 @@ func startRobot(t testing.TB, o embedded.Options, memories []string, held ...str
 	return startRobotOf(t, lasting, o, memories, held...)
 }
 
-func startRobotOf(t testing.TB, names fleet.Options, o embedded.Options, memories []string, held ...string) *robot {
+func startRobotOf(t testing.TB, names robots.Options, o embedded.Options, memories []string, held ...string) *robot {
 	t.Helper()
 	o.Log = testkit.Quiet
 	r := &robot{name: o.Robot}
@@ -74,7 +74,7 @@ func startRobotOf(t testing.TB, names fleet.Options, o embedded.Options, memorie
 		t.Fatal(err)
 	}
 	names.Robot, names.Every, names.Heard, names.Log = o.Robot, 100*time.Millisecond, r.conn.Heard, testkit.Quiet
-	if r.names, err = fleet.Join(r.conn.Conn(), own, names); err != nil {
+	if r.names, err = robots.Join(r.conn.Conn(), own, names); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.names.Close() })
@@ -282,7 +282,7 @@ func reaches(t testing.TB, c *client.Client, pattern string) {
 
 // fleetOf starts a base station and two robots, each with the memory Object, the
 // base station with Map, too, and a copy of robot1:Object.
-func fleetOf(t testing.TB, names fleet.Options) (base, r1, r2 *robot, radio *link) {
+func fleetOf(t testing.TB, names robots.Options) (base, r1, r2 *robot, radio *link) {
 	t.Helper()
 	base = startRobotOf(t, names, embedded.Options{Robot: "base", LeafListen: "127.0.0.1:0"}, []string{"Object", "Map"}, "robot1:Object")
 	radio = newLink(t, base.fabric.LeafURL())
@@ -424,7 +424,7 @@ func TestRobotCutOff(t *testing.T) {
 
 // robotCutOff cuts a robot off. If it is asked then, the question waits for as long as the
 // program is patient.
-func robotCutOff(t *testing.T, names fleet.Options, patience time.Duration, asked bool) {
+func robotCutOff(t *testing.T, names robots.Options, patience time.Duration, asked bool) {
 	base, r1, r2, radio := fleetOf(t, names)
 	cb, c1, c2 := base.clientOf(t, patience), r1.client(t), r2.client(t)
 	knows(t, cb, true, "robot1:Object", "robot2:Object")
@@ -623,7 +623,7 @@ func TestTakenOverOnAnotherRobot(t *testing.T) {
 	})
 }
 
-func takenOverOnAnotherRobot(t *testing.T, names fleet.Options, absences bool) {
+func takenOverOnAnotherRobot(t *testing.T, names robots.Options, absences bool) {
 	base, r1, _, radio := fleetOf(t, names)
 	cb := base.client(t)
 	reaches(t, cb, "robot1:Object")

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-301d4374/engram/fleet/backbone"
 	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
 	"github.com/seed-301d4374/engram/fleet/backbone/updates"
-	"github.com/seed-301d4374/engram/fleet/mns/fleet"
 	"github.com/seed-301d4374/engram/fleet/mns/kv"
+	"github.com/seed-301d4374/engram/fleet/mns/robots"
 )
 
 // fabric is the backbone of a node.
@@ -28,10 +28,10 @@ type fabric struct {
 	data     []*engram.PatternMatcher // of PublishData
 	embedded *embedded.Server         // nil if the backbone is another's
 	*backbone.Backbone
-	domain   string       // of its JetStream
-	robot    string       // its name; that of the domain if it has none of its own, "" if that has none
-	own      *kv.Registry // the robot's own name system; nil until it is joined
-	names    *fleet.Fleet // nil until it is joined
+	domain   string        // of its JetStream
+	robot    string        // its name; that of the domain if it has none of its own, "" if that has none
+	own      *kv.Registry  // the robot's own name system; nil until it is joined
+	names    *robots.Fleet // nil until it is joined
 	listener net.Listener
 	provided func() // ends making buckets for others; nil where this is not done
 
@@ -94,7 +94,7 @@ func (b *fabric) join(ctx context.Context, server string) error {
 		}
 		return c.Close()
 	}
-	if b.names, err = fleet.Join(b.Conn(), b.own, fleet.Options{Robot: b.robot, Alive: alive, Heard: b.Heard, Restarted: b.Restarted}); err != nil {
+	if b.names, err = robots.Join(b.Conn(), b.own, robots.Options{Robot: b.robot, Alive: alive, Heard: b.Heard, Restarted: b.Restarted}); err != nil {
 		return err
 	}
 	if err = b.Flush(ctx); err != nil {

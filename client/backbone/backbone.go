@@ -15,8 +15,8 @@ import (
 	"github.com/seed-301d4374/engram/client/internal/homes"
 	"github.com/seed-301d4374/engram/core/access/credentials"
 	"github.com/seed-301d4374/engram/fleet/backbone"
-	"github.com/seed-301d4374/engram/fleet/mns/fleet"
 	"github.com/seed-301d4374/engram/fleet/mns/kv"
+	"github.com/seed-301d4374/engram/fleet/mns/robots"
 )
 
 func init() { homes.Use(join) }
@@ -51,7 +51,7 @@ func join(ctx context.Context, address string, s *credentials.Store) (_ *homes.B
 	if err != nil {
 		return nil, err
 	}
-	names, err := fleet.Join(b.Conn(), own, fleet.Options{Robot: robot, Heard: b.Heard})
+	names, err := robots.Join(b.Conn(), own, robots.Options{Robot: robot, Heard: b.Heard})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package fleet lets the name systems of several robots know each other's names.
+// Package robots lets the name systems of several robots know each other's names.
 //
 // Every server of a robot with a name is announced on the message fabric, on
 //
@@ -13,4 +13,4 @@
 //
 // Nothing here is agreed upon: each robot's names are its own business, and what it
 // knows of others may be late by a moment.
-package fleet
+package robots

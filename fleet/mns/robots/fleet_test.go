@@ -1,4 +1,4 @@
-package fleet_test
+package robots_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/seed-301d4374/engram/fleet/backbone"
 	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
 	"github.com/seed-301d4374/engram/fleet/mns"
-	"github.com/seed-301d4374/engram/fleet/mns/fleet"
+	"github.com/seed-301d4374/engram/fleet/mns/robots"
 	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
@@ -26,13 +26,13 @@ func TestMain(m *testing.M) {
 
 // robot is a robot, or the base station, with its own backbone and names.
 type robot struct {
-	*fleet.Fleet
+	*robots.Fleet
 	fabric *embedded.Server
 	conn   *backbone.Backbone
 	own    *mns.Local
 }
 
-func start(t *testing.T, o embedded.Options, f fleet.Options) *robot {
+func start(t *testing.T, o embedded.Options, f robots.Options) *robot {
 	t.Helper()
 	o.Log, f.Log = testkit.Quiet, testkit.Quiet
 	f.Robot = o.Robot
@@ -46,7 +46,7 @@ func start(t *testing.T, o embedded.Options, f fleet.Options) *robot {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.conn.Close() })
-	if r.Fleet, err = fleet.Join(r.conn.Conn(), r.own, f); err != nil {
+	if r.Fleet, err = robots.Join(r.conn.Conn(), r.own, f); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -58,16 +58,16 @@ func start(t *testing.T, o embedded.Options, f fleet.Options) *robot {
 
 // quick beats often, so that a lease runs out soon, and who is silent is not suspected
 // before it has.
-var quick = fleet.Options{Lease: 3 * time.Second, Every: 50 * time.Millisecond, DetectionTimeout: 6 * time.Second}
+var quick = robots.Options{Lease: 3 * time.Second, Every: 50 * time.Millisecond, DetectionTimeout: 6 * time.Second}
 
 // lasting keeps what was heard once for longer than a test, however busy the machine is.
-var lasting = fleet.Options{Lease: time.Hour, Every: 50 * time.Millisecond, DetectionTimeout: time.Hour}
+var lasting = robots.Options{Lease: time.Hour, Every: 50 * time.Millisecond, DetectionTimeout: time.Hour}
 
-func base(t *testing.T, o fleet.Options) *robot {
+func base(t *testing.T, o robots.Options) *robot {
 	return start(t, embedded.Options{Robot: "base", LeafListen: "127.0.0.1:0"}, o)
 }
 
-func leaf(t *testing.T, of *robot, name string, o fleet.Options) *robot {
+func leaf(t *testing.T, of *robot, name string, o robots.Options) *robot {
 	return start(t, embedded.Options{Robot: name, LeafOf: []string{of.fabric.LeafURL()}}, o)
 }
 
@@ -121,7 +121,7 @@ func TestRobotsKnowEachOther(t *testing.T) {
 	})
 }
 
-func robotsKnowEachOther(t *testing.T, o fleet.Options) (b, r1 *robot) {
+func robotsKnowEachOther(t *testing.T, o robots.Options) (b, r1 *robot) {
 	t.Helper()
 	b = base(t, o)
 	r1, r2 := leaf(t, b, "robot1", o), leaf(t, b, "robot2", o)

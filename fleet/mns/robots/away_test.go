@@ -1,4 +1,4 @@
-package fleet_test
+package robots_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/seed-301d4374/engram/fleet/backbone"
 	"github.com/seed-301d4374/engram/fleet/backbone/embedded"
 	"github.com/seed-301d4374/engram/fleet/mns"
-	"github.com/seed-301d4374/engram/fleet/mns/fleet"
+	"github.com/seed-301d4374/engram/fleet/mns/robots"
 	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
@@ -85,7 +85,7 @@ func (g *goingAway) List(ctx context.Context) ([]mns.Entry, error) {
 
 // joined joins a fleet of one, whose name system can be away, and is at first unless it
 // is there.
-func joined(t *testing.T, there bool) (*goingAway, *fleet.Fleet) {
+func joined(t *testing.T, there bool) (*goingAway, *robots.Fleet) {
 	t.Helper()
 	fabric, err := embedded.Start(t.Context(), embedded.Options{Robot: "robot1", Log: testkit.Quiet})
 	if err != nil {
@@ -102,7 +102,7 @@ func joined(t *testing.T, there bool) (*goingAway, *fleet.Fleet) {
 	if !there {
 		names.goAway()
 	}
-	f, err := fleet.Join(conn.Conn(), names, fleet.Options{Robot: "robot1", DetectionTimeout: time.Hour, Log: testkit.Quiet})
+	f, err := robots.Join(conn.Conn(), names, robots.Options{Robot: "robot1", DetectionTimeout: time.Hour, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
