@@ -312,7 +312,7 @@ func TestReadingNamesFunctions(t *testing.T) {
 			t.Errorf("docs/reading.md names %s of %s, which is no function", name, n[1])
 		}
 	}
-	if functions["wm"]["WM.Nothing"] {
+	if functions["core/wm"]["WM.Nothing"] {
 		t.Error("a function that is not there is found")
 	}
 }

@@ -1,9 +1,9 @@
-// Package feature is the one way by which a room of the house offers calls of its own,
+// Package feature is the one way by which a package offers calls of its own,
 // beyond commit, query, subscribe and predict.
 //
 // A [Feature] is a service of the API and its calls. A [Call] is a procedure: its name,
 // what its caller must be allowed ([Rule]), and a function from request to answer. The
-// edges (package transport) serve whatever features a [Server] has; [Guard] applies the
+// edges (package edge/transport) serve whatever features a [Server] has; [Guard] applies the
 // rules before each call, and there is no other place where they are applied. A client
 // of a feature makes its calls over a [Conn], which every client of a server has.
 //

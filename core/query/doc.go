@@ -1,7 +1,7 @@
 // Package query is how one asks of a hierarchy: compiled names and filters, what
 // selectors select from an entity's snapshots, the shape of payloads, and the answer
 // that is put together. The working memory and the long-term memory answer by it, and
-// so does a room that has data of its own to show.
+// so does a package that has data of its own to show.
 //
 // It knows neither where snapshots lie nor how they are kept. Who answers a query
 //

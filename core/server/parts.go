@@ -9,7 +9,7 @@ import (
 	"github.com/seed-301d4374/engram/core/wm"
 )
 
-// Parts are what the data of a server lies in, for rooms that write into it by another way than
+// Parts are what the data of a server lies in, for packages that write into it by another way than
 // commits, as copies of other servers' memories are written. No hook stands before them.
 type Parts struct {
 	Working *wm.WM

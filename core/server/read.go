@@ -22,7 +22,7 @@ func (s *Server) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 	return r, err
 }
 
-// Indexes returns the secondary indexes over what the server has, in which rooms register
+// Indexes returns the secondary indexes over what the server has, in which packages register
 // theirs. The index of payload types is there, as "type".
 func (s *Server) Indexes() *wm.Indexes { return s.wm.Indexes() }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/seed-301d4374/engram/core/wm"
 )
 
-// surely is a condition of a room's own: somebody is at least that sure.
+// surely is a condition of a package's own: somebody is at least that sure.
 type surely float32
 
 func (c surely) Satisfied(in *engram.Instance) bool { return in.Confidence >= float32(c) }
 
-// sureIndex is the room's index: of each entity, how sure somebody ever was of it.
+// sureIndex is the package's index: of each entity, how sure somebody ever was of it.
 type sureIndex map[engram.ID]float32
 
 func (x sureIndex) Add(entity engram.ID, s *engram.Snapshot) {
@@ -38,7 +38,7 @@ func (x sureIndex) Size() asking.IndexSize {
 	return asking.IndexSize{Entries: len(x), Bytes: int64(len(x)) * 100}
 }
 
-// A room registers an index, and asks it which entities it has to look at.
+// A package registers an index, and asks it which entities it has to look at.
 func ExampleIndexes() {
 	ctx := context.Background()
 	w := wm.New(wm.Config{})

@@ -13,13 +13,18 @@ import (
 )
 
 // Indexes are the secondary indexes over a working memory and, if there is one, its
-// archive. Rooms register them; queries use those that know one of their conditions.
+// archive. Packages register them; queries use those that know one of their conditions.
 //
 // A commit does not know of them. Each follows what the memory remembers of its last
 // updates (Limits.Recent) on a goroutine of its own, which begins with the first query that
 // could use it. Where it falls behind farther than that it is filled anew, from what the
 // memory and the archive hold; until it is, queries look at everything. Safe for
 // concurrent use.
+//
+// To write an index is to write the three functions of [query.Index] over snapshots,
+// without locks, clock or I/O. The example registers one, asks it, takes a view, and looks
+// at what it names; [query.TypeIndex] is another. An index that needs payloads says so
+// ([IndexOptions]); filling it reads them from disk.
 type Indexes struct {
 	w    *WM
 	runs sync.WaitGroup

@@ -6,4 +6,6 @@
 // What a type's values take is derived from its descriptor, so a new message is
 // counted without code of its own. The count is of the heap of Go, rounded up, and
 // rather too high than too low.
+//
+// It is no public API: several wings share it.
 package intake

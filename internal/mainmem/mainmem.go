@@ -1,5 +1,7 @@
 // Package mainmem says how much main memory there is for this process: the computer's, or
 // what its control group allows. It is Linux's; elsewhere nothing is known.
+//
+// It is no public API: several wings share it.
 package mainmem
 
 import (

@@ -8,4 +8,6 @@
 //
 // It runs on Linux as root, for whom [New] can make namespaces; else New returns an
 // Unsupported error that says what is missing, and tests skip.
+//
+// It is no public API: tests and benchmarks share it.
 package netlab

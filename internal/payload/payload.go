@@ -1,6 +1,8 @@
 // Package payload is what the edges need of the types of payloads without knowing them.
 // Package server brings it in: a program that hosts no memory, such as a client, does not
 // link what types are compiled with.
+//
+// It is no public API: several wings share it.
 package payload
 
 import (

@@ -1,6 +1,8 @@
 // Package release says what program this is: its version, and the commit and date it
 // was built from. packaging/build stamps them; without it they are what the go command
 // noted.
+//
+// It is no public API: several wings share it.
 package release
 
 import (

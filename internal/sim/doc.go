@@ -9,4 +9,6 @@
 // robots with the same configuration report the same bytes.
 //
 // The package makes commits; it knows no server and no transport.
+//
+// It is no public API: the demo, tests and benchmarks share it.
 package sim

@@ -1,4 +1,6 @@
 // Package spelling finds the name that somebody meant who typed another.
+//
+// It is no public API: several wings share it.
 package spelling
 
 import (

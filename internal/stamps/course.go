@@ -1,6 +1,8 @@
 // Package stamps finds out of the stamps of messages, in the order in which they were recorded or
 // arrived, where the clock that stamped them went back: a simulation that begins anew, a bag that is
 // played in a loop, a clock that was set. It is pure: it has no clock and no goroutines.
+//
+// It is no public API: several wings share it.
 package stamps
 
 import (

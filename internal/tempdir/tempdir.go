@@ -1,6 +1,8 @@
 // Package tempdir makes temporary folders that do not outlive their process for long: one
 // that was killed leaves its folder behind, and the next that makes one of the same kind
 // removes it.
+//
+// It is no public API: several wings share it.
 package tempdir
 
 import (

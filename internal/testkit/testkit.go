@@ -3,6 +3,8 @@
 // data format only, so any package above these can use it; servers and the message
 // fabric are in its folders serving and fabrics. What a memory must do is not here but in
 // memorytest.
+//
+// It is no public API: tests of several wings share it.
 package testkit
 
 import (

@@ -4,6 +4,8 @@
 // which also knows what would survive a loss of power.
 //
 // It knows nothing of what is written.
+//
+// It is no public API: several wings share it.
 package vfs
 
 import (

@@ -1,5 +1,7 @@
 // Package deployment is the authority of a deployment for tests, and the credentials that
 // it issues.
+//
+// It is no public API: tests of several wings share it.
 package deployment
 
 import (

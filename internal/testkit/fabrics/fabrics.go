@@ -1,4 +1,6 @@
 // Package fabrics makes message fabrics for tests, and connections to them.
+//
+// It is no public API: tests of several wings share it.
 package fabrics
 
 import (

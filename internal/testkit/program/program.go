@@ -1,4 +1,6 @@
 // Package program builds engram for tests that run it as a process of its own.
+//
+// It is no public API: tests of several wings share it.
 package program
 
 import (

@@ -1,4 +1,6 @@
 // Package reference reads the maps and questions of the shared data for tests of several packages.
+//
+// It is no public API: tests of several wings share it.
 package reference
 
 import (

@@ -1,4 +1,6 @@
 // Package serving makes servers for tests, and puts them on listeners.
+//
+// It is no public API: tests of several wings share it.
 package serving
 
 import (
