@@ -63,6 +63,26 @@ class Asking(WithServer):
             self.m.commit("Speech/Text/else/where", {"text": "c"})
             w.get(timeout=0.5)
 
+    def test_where_of_a_watch(self):
+        """A member that no payload can have is told at the call, before anything comes."""
+        said, seen = self.entity("Speech/Text"), self.entity("Object/Instance")
+        for e, where, told in ((said, 'txt == "a"', "asks for txt: engram.speech.Text has no such member; did you mean text"),
+                               (seen, "confidence > 0.5 && pose.positon.z < 1.0", "pose.positon.z: engram.object.Instance has no such member; did you mean position"),
+                               ([said, seen], "payload.poze.x > 1", "did you mean pose")):
+            with self.subTest(where), self.assertWarnsRegex(UserWarning, told) as warned, self.m.watch(e, where=where):
+                pass
+            self.assertEqual(warned.warnings[0].filename, __file__)
+        fine = ['text == "txt.y" || text.contains(r"a.b")  // as txt', "frame_id == 'map' && pose.position.z < 1.0 && time.getHours() > 3", "type == 'x' || has(payload.pose)",
+                "size(pose.position.x) == 1 && math.abs(confidence) > 0.1"]
+        with warnings.catch_warnings(record=True) as warned:
+            for where in fine:
+                self.m.watch([said, seen], where=where).close()
+            self.m.watch("RobotState/Proprioception", where="position.exists(p, p > 1.0) && name.all(n, n != '')").close()
+            self.m.watch("GeneralPurpose/Asked", where="anything.at.all == 1").close()
+        self.assertEqual([str(w.message) for w in warned], [])
+        with self.assertRaisesRegex(engram.NotFound, "pose.positon: .*did you mean position"):
+            self.m.watch(seen, fields="pose.positon")
+
     def test_fields(self):
         e = self.entity("Speech/Text")
         for ask in (lambda: self.m.query(e, fields=["txt"]), lambda: self.m.watch(e, fields=["txt"]), lambda: self.m.watch("Speech", fields="txt.x")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Iterable, Optional, Union
 
 from . import errors
@@ -170,6 +171,29 @@ def text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise errors.Invalid(f"{name}={value!r:.60}", f"a text is wanted, not {type(value).__name__}")
     return str(value)
+
+
+# Names in CEL that are no members.
+_CEL = {"confidence", "sent", "arrived", "time", "type", "payload", "true", "false", "null", "in", "int", "uint", "double", "string", "bytes", "bool",
+        "list", "map", "null_type", "timestamp", "duration", "math", "strings", "google"}
+
+
+def members_of(where: str) -> list[str]:
+    """Returns the paths of members that a filter in CEL names, as far as its words tell."""
+    words = re.sub(r"""(?:\b[rRbB]{1,2})?("{3}|'{3}|"|')(?:\\.|(?!\1).)*\1|//[^\n]*""", " '' ", where, flags=re.S)
+    ours = set(re.findall(r"\.\s*(?:exists|all|exists_one|map|filter)\s*\(\s*(\w+)\s*,", words))
+    found = []
+    for path, call in re.findall(r"(?<![\w.)\]])([A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*)(\s*[({])?", words):
+        names = re.split(r"\s*\.\s*", path)
+        if call:
+            names.pop()
+        if names[:1] == ["payload"]:
+            names.pop(0)
+        elif names and (names[0] in _CEL or names[0] in ours):
+            continue
+        if names:
+            found.append(".".join(names))
+    return [*dict.fromkeys(found)]
 
 
 def choice(name: str, value: str, choices: dict[str, int]) -> int:
