@@ -64,11 +64,11 @@ class Memory:
     """
 
     def __init__(self, address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0,
-                 call_timeout: Optional[float] = None) -> None:
-        for name, seconds in ("timeout", timeout), ("call_timeout", call_timeout):
+                 call_timeout: Optional[float] = None, detection_timeout: float = 3.0) -> None:
+        for name, seconds in ("timeout", timeout), ("call_timeout", call_timeout), ("detection_timeout", detection_timeout):
             if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
                 raise errors.Invalid(f"{name}={seconds!r}", "seconds, more than 0")
-        self._servers = Servers(address, credentials, timeout, call_timeout)
+        self._servers = Servers(address, credentials, timeout, call_timeout, detection_timeout)
         self._segment_types: dict[tuple[str, ...], str] = {}
 
     def close(self) -> None:

@@ -322,6 +322,7 @@ class _Connecting:
 
 
 def connect(address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0,
-            call_timeout: Optional[float] = None) -> _Connecting:
+            call_timeout: Optional[float] = None, detection_timeout: float = 3.0) -> _Connecting:
     """Connects as :func:`engram.connect` does: ``await engram.aio.connect()``, or ``async with engram.aio.connect() as m``."""
-    return _Connecting(lambda: _client.Memory(address, credentials=credentials, timeout=timeout, call_timeout=call_timeout))
+    return _Connecting(lambda: _client.Memory(address, credentials=credentials, timeout=timeout, call_timeout=call_timeout,
+                                               detection_timeout=detection_timeout))
