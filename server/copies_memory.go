@@ -11,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -117,9 +118,7 @@ func (s *holding) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	}
 	c := seg.Core
 	c.FixedProviders = false // those that the owner has come by themselves
-	if c.Durability = engram.Volatile; s.journal != nil {
-		c.Durability = engram.Logged
-	}
+	c.Durability = durability(s.journal, policy.Policy{}, engram.Logged)
 	if c.Type == "" {
 		c.Type = engram.ValueType
 	}
