@@ -531,10 +531,19 @@ class SilentServer(WithServer):
             entity = self.entity("Speech/Text")
             update = self.m.update(entity, {"text": "hello"})
             m.commit_all([update])
-            self.stop()
-            with self.assertRaises(engram.Unavailable):
-                m.commit_all([update])
-            self.go_on()
+            with m.watch(entity, backfill=1) as w, m.stream() as stream:
+                self.assertEqual(next(w)["text"], "hello")
+                stream.commit(entity, {"text": "hello"})
+                stream.flush()
+                self.assertEqual(next(w)["text"], "hello")
+                self.stop()
+                stream.commit(entity, {"text": "lost"})
+                for waits in (lambda: m.commit_all([update]), lambda: next(w._sources[0].subscription.batches())):
+                    with self.assertRaises(engram.Unavailable):
+                        waits()
+                with self.assertRaises(engram.Unavailable):
+                    stream.flush()
+                self.go_on()
 
 
 class Import(unittest.TestCase):
