@@ -15,7 +15,7 @@ from ._local import Local, beside
 from ._query import pattern_of, text
 from ._schema import message
 from ._transport import Transport
-from ._wire import members
+from ._wire import field, members
 from .idf import Registry
 from .ids import ID
 
@@ -305,7 +305,7 @@ class Servers:
     # Types
 
     def _fetch_type(self, name: str) -> bytes:
-        request = _text_field(1, name)
+        request = field(1, name.encode())
         failed: Optional[errors.Error] = None
         for transport in [self.home] if not self._names else [*self.all(), *self._strangers()]:
             try:
@@ -326,10 +326,3 @@ class Servers:
         """The ways to servers of other robots that are known: who read from them meets their types."""
         with self._lock:
             return list(self._renamed.values())
-
-
-def _text_field(number: int, text: str) -> bytes:
-    from ._wire import varint
-
-    data = text.encode()
-    return varint(number << 3 | 2) + varint(len(data)) + data
