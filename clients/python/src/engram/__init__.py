@@ -12,6 +12,7 @@ docs/python.md of the repository has a page on everything. What is large is impo
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import errors
@@ -84,7 +85,7 @@ if not TYPE_CHECKING:  # so that a checker of types tells wrong names
             return importlib.import_module(".aio", __name__)
         module = _MODULE.get(name)
         if module is None:
-            raise AttributeError(f"module engram has no attribute {name}")
+            raise AttributeError(f"module engram has no attribute {name}", name=name, obj=sys.modules[__name__])
         value = getattr(importlib.import_module("." + module, __name__), name)
         globals()[name] = value
         return value

@@ -75,7 +75,8 @@ def _getter(t: idf.Type, value: Any, path: str) -> Callable[[str], Any]:
             return {"position": translation, "orientation": quaternion_of(rotation, path)}.get
     if isinstance(value, (list, tuple, set, np.ndarray)) or not any(hasattr(value, m.name) for m in t.members):
         way = _WAYS.get(t.name, "")
-        raise Invalid(path or t.name, f"{way}a dict with members of {t.name} is wanted, not {value!r:.60}")
+        said = f"an array of shape {' x '.join(map(str, value.shape))}; engram.image makes an image of one" if isinstance(value, np.ndarray) else f"{value!r:.60}"
+        raise Invalid(path or t.name, f"{way}a dict with members of {t.name} is wanted, not {said}")
     return lambda name: getattr(value, name, None)
 
 

@@ -160,6 +160,12 @@ def memory_of(pattern: str) -> Optional[str]:
     return first.replace("\\/", "/").replace("\\\\", "\\").removeprefix("\\")
 
 
+def cores_of(patterns: list[str]) -> list[ID]:
+    """Returns the core segments that patterns name."""
+    parts = [_raw(p)[:2] for p in patterns]
+    return [*dict.fromkeys(plain_id("/".join(p)) for p in parts if len(p) == 2 and not any(n[:1] in ("*", "~") for n in p))]
+
+
 def patterns_of(pattern: Union[str, Iterable[str]]) -> list[str]:
     if isinstance(pattern, (str, bytes)) or not hasattr(pattern, "__iter__"):
         return [text("pattern", pattern)]

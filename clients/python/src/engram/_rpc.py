@@ -6,6 +6,7 @@ import contextlib
 import copy
 import os
 import queue
+import re
 import ssl
 import stat
 import sys
@@ -51,7 +52,7 @@ def domain_error(e: Any, address: str) -> errors.Error:
                     if parts.get(1, b"").endswith(b"/engram.v1.Error"):
                         m = message("Error").FromString(parts.get(2, b""))
                         return _error(m)
-    text = e.details() or str(e.code())
+    text = re.sub(r"^failed to connect to all addresses; last error: \w+: \S+ ", "", e.details() or str(e.code()))
     return _CODES.get(e.code(), errors.Internal)(address, text if e.code() != grpc.StatusCode.UNAVAILABLE else f"the memory server does not answer: {text}")
 
 
@@ -160,7 +161,7 @@ class Rpc(Transport):
         target, secure = target_of(address)
         if (secure or credentials is not None) and not target.startswith("unix:"):
             if credentials is None:
-                raise errors.Forbidden(address, "the server wants to know who this program is; give credentials, a file of 'engram auth add'")
+                raise errors.Forbidden(address, "a server at https:// is asked with credentials; give a file of 'engram auth add'")
             self._channel = credentials.channel(target, timeout)
         else:
             self._channel = grpc.insecure_channel(target, [*_OPTIONS, ("grpc.default_authority", "localhost")] if target.startswith("unix:") else _OPTIONS)

@@ -99,7 +99,9 @@ class Servers:
 
             if wants_tls(addresses[0], self.timeout):
                 raise errors.Forbidden(first.thing, "the server there wants TLS; write https://, and give credentials, a file of 'engram auth add'")
-        raise errors.Unavailable(first.thing, f"{first.message}; start a server there with 'engram serve --listen {addresses[0]}'")
+        listen = addresses[0].removeprefix("http://")
+        start = "" if listen.startswith(("local:", "nats:", "https:")) else f"; start a server there with 'engram serve --listen {listen}'"
+        raise errors.Unavailable(first.thing, first.message + start)
 
     def _read_info(self) -> None:
         info = message("InfoResponse").FromString(self.home.call("Info", b""))
@@ -306,12 +308,10 @@ class Servers:
 
     def _fetch_type(self, name: str) -> bytes:
         request = field(1, name.encode())
-        failed: Optional[errors.Error] = None
         for transport in [self.home] if not self._names else [*self.all(), *self._strangers()]:
             try:
                 answer = retried(functools.partial(transport.call, "GetType", request))
-            except errors.NotFound as e:
-                failed = failed or e
+            except errors.NotFound:
                 continue
             for number, value in members(answer):
                 if number == 1:
@@ -320,7 +320,10 @@ class Servers:
             self.names()
             if len(self.all()) > 1 or self._strangers():
                 return self._fetch_type(name)
-        raise failed or errors.NotFound(name, "no server knows this type")
+        from .idf import nearest
+
+        known = [v.decode() for n, v in members(self.home.call("ListTypes", b"")) if n == 1]
+        raise errors.NotFound(name, f"no server knows this type{nearest(name, known)}")
 
     def _strangers(self) -> list[Transport]:
         """The ways to servers of other robots that are known: who read from them meets their types."""

@@ -319,6 +319,9 @@ class Memory:
         elif backfill is not None:
             since = self._since(backfill)
             request.since = since
+        for core in _query.cores_of(patterns):
+            if not self.segments(_query.pattern_of(core)):
+                warnings.warn(f"{core}: there is no such segment yet{self._near_segment(core)}", stacklevel=2)
         for absent in self._absent(patterns, _query.members_of(where)):
             warnings.warn(f"where={where!r} asks for {absent}", stacklevel=2)
         transports: list[Transport] = []
@@ -439,9 +442,14 @@ class Memory:
         if known is None:
             by = {s.id.parts: s.type for s in self.segments(_query.pattern_of(ID.of(*parts[:2])))}
             if parts[:2] not in by:
-                raise errors.NotFound(ID.of(*parts[:2]), "there is no such segment; 'engram ls --all' lists them, add_segment makes one")
+                core = ID.of(*parts[:2])
+                raise errors.NotFound(core, f"there is no such segment, add_segment makes one{self._near_segment(core)}")
             known = self._segment_types[parts] = by.get(parts) or by[parts[:2]] or "engram.idf.v1.Value"
         return known
+
+    def _near_segment(self, core: ID) -> str:
+        """Says which core segment may be meant by one that is not there."""
+        return nearest(core, [s.id for s in self.segments(_query.pattern_of(ID.of(core.memory))) if s.id.level == 2])
 
     def _members(self, pattern: Union[str, Iterable[str]], heads: list[str]) -> list[str]:
         """The members to have returned for a frame: these, and the names of joints beside them. All, where the type is not known."""
