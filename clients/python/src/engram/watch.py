@@ -64,7 +64,7 @@ class _State:
             self.last, self.resumable = u.number, True
             if self._had(u):
                 continue
-            if self.dropped or self.restarted:
+            if u.failed is None and (self.dropped or self.restarted):
                 u.dropped, u.restarted = self.dropped, u.restarted or self.restarted
                 self.dropped, self.restarted = 0, False
             kept.append(u)
