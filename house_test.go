@@ -93,7 +93,7 @@ func importRules(packages map[string][]string) []importRule {
 		{rooms("transport", "client", "mns"), rooms("memories", "ingest", "server"),
 			"edges carry any memory, so they know none", [2]string{"transport/local", "memories"}},
 		{except(rooms("transport", "feature", "gen")), rooms("gen/engram/v1"),
-			"generated RPC types stay at the edge and in features", [2]string{"memories", "gen/engram/v1/engramv1connect"}},
+			"generated RPC types stay at the edge and in features", [2]string{"memories", "gen/engram/v1"}},
 		{rooms("memories", "ingest"), rooms("transport", "client"), "they write through the domain interfaces", [2]string{"ingest", "client"}},
 		{rooms("edge"), func(p string) bool {
 			return rooms("wm", "ltm", "server", "transport", "client", "memories", "ingest")(p) && !in("memories/vision")(p)

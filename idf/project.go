@@ -46,7 +46,7 @@ func (t *Type) Project(fields []string) (*Projection, error) {
 	for _, path := range fields {
 		steps, err := parsePath(path)
 		if err == nil {
-			err = p.root.chooseIn(t.layout(), steps)
+			err = p.root.chooseIn(layoutOf(t), steps)
 		}
 		if err != nil {
 			e := err.(*memberError)
@@ -231,7 +231,7 @@ func (p *Projection) Apply(b []byte) ([]byte, error) {
 		return slices.Clone(b), nil
 	}
 	e := encoder{}
-	if err := p.root.message(&e, p.t.layout(), b, 1); err != nil {
+	if err := p.root.message(&e, layoutOf(p.t), b, 1); err != nil {
 		return nil, p.t.fail(err)
 	}
 	return e.buf, nil

@@ -14,7 +14,7 @@ type Kept struct {
 func KeptWhole() Kept { return Kept{whole: true} }
 
 // Kept returns what is kept of a payload.
-func (p *Projection) Kept() Kept { return keptOf(p.root, p.t.layout()) }
+func (p *Projection) Kept() Kept { return keptOf(p.root, layoutOf(p.t)) }
 
 func keptOf(c *choice, l *layout) Kept {
 	switch {
