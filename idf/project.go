@@ -95,8 +95,7 @@ func (c *choice) key(s step) *choice {
 }
 
 // item returns the choice for an element of a list, made if need be.
-func (c *choice) item(text string) *choice {
-	i, _ := strconv.Atoi(text) // an index in a path is a number of 31 bits
+func (c *choice) item(i int) *choice {
 	if c.items[i] == nil {
 		if c.items == nil {
 			c.items = map[int]*choice{}
@@ -192,7 +191,8 @@ func (c *choice) choose(m *member, steps []step) error {
 		c.all = true
 		return nil
 	case m.list && steps[0].index:
-		return c.item(steps[0].name).chooseElement(m, steps[1:])
+		i, _ := strconv.Atoi(steps[0].name) // an index in a path is a number of 31 bits
+		return c.item(i).chooseElement(m, steps[1:])
 	case m.list && m.msg != nil && (m.msg.special == isTuple || m.msg.special == isList) && steps[0].isEach() && len(steps) > 1 && steps[1].index:
 		return c.chooseElement(m, steps[1:])
 	case m.dict:
