@@ -823,6 +823,16 @@ func controlPredicates() map[string]map[int]builtin {
 			}
 			return err == nil, err
 		}},
+		"set_prolog_flag": {2: func(_ *machine, args []Term) (bool, error) { // one that changes no meaning changes nothing
+			flag, ok := deref(args[0]).(Atom)
+			switch {
+			case !ok:
+				return false, wanted("atom", deref(args[0]))
+			case refusedFlags[flag]:
+				return false, thrown(newTerm("permission_error", Atom("modify"), Atom("flag"), flag), "questions do not change the system")
+			}
+			return true, nil
+		}},
 		"current_predicate": {1: func(m *machine, args []Term) (bool, error) {
 			c, ok := isFunctor(deref(args[0]), "/", 2)
 			if !ok {

@@ -79,12 +79,11 @@ type catching struct{ catcher, recovery Term }
 
 // machine answers one question.
 type machine struct {
-	program   *Program
-	asked     *knowledge.View // what the question is asked of
-	present   engram.Time     // the time of the question
-	scratched bool            // asked is the question's own
-	graphOwn  bool            // so is its graph
-	views     map[engram.Time]*knowledge.View
+	program  *Program
+	asked    *knowledge.View // what the question is asked of
+	present  engram.Time     // the time of the question
+	graphOwn bool            // its graph is the question's own
+	views    map[engram.Time]*knowledge.View
 	*heap
 	own     map[indicator]*pred // predicates that exist in this question only
 	globals map[Atom]Term       // of nb_setval/2
