@@ -12,7 +12,7 @@ type builtin = func(m *machine, args []Term) (bool, error)
 // builtins returns the predicates of the language that are Go functions.
 func builtins() map[indicator]builtin {
 	all := map[indicator]builtin{}
-	for _, table := range []map[string]map[int]builtin{controlPredicates(), termPredicates(), textPredicates(), arithmeticPredicates(), typePredicates(), outputPredicates(), assignPredicates()} {
+	for _, table := range []map[string]map[int]builtin{controlPredicates(), termPredicates(), textPredicates(), arithmeticPredicates(), typePredicates(), outputPredicates(), assignPredicates(), waitingPredicates()} {
 		for name, arities := range table {
 			for arity, do := range arities {
 				all[indicator{Atom(name), arity}] = do

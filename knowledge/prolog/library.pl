@@ -33,6 +33,21 @@ random_member(X, L) :- must_be(list, L), length(L, N), N > 0, random_between(1, 
 random_select(X, L, R) :- random_member(Y, L), once(( select(Z, L, R), Z == Y )), X = Y.
 random_permutation(L, P) :- must_be(list, L), findall(K-X, ( member(X, L), random(K) ), Ps), keysort(Ps, S), pairs_values(S, P).
 gensym(Base, A) :- atom_concat('$gensym_', Base, K), ( catch(nb_getval(K, N0), _, N0 = 0) ), N is N0 + 1, nb_setval(K, N), atom_concat(Base, N, A).
+when(Condition, G) :- '$condition'(Condition), '$when'(_, Condition, G).
+'$condition'(C) :- ( var(C) -> throw(error(instantiation_error, _)) ; '$is_condition'(C) -> true ; throw(error(domain_error(when_condition, C), _)) ).
+'$is_condition'(nonvar(_)).
+'$is_condition'(ground(_)).
+'$is_condition'(?=(_, _)).
+'$is_condition'((A, B)) :- nonvar(A), nonvar(B), '$is_condition'(A), '$is_condition'(B).
+'$is_condition'((A ; B)) :- nonvar(A), nonvar(B), '$is_condition'(A), '$is_condition'(B).
+'$when'(Woken, Condition, G) :- % it waits for several variables; the first one that has a value wakes it
+    ( nonvar(Woken) -> true ; Woken = yes, '$awaited'(Condition, Vs), ( Vs == [] -> call(G) ; '$suspend'(Vs, '$when'(_, Condition, G)) ) ).
+'$awaited'(nonvar(X), Vs) :- ( var(X) -> Vs = [X] ; Vs = [] ).
+'$awaited'(ground(T), Vs) :- term_variables(T, All), ( All = [V|_] -> Vs = [V] ; Vs = [] ).
+'$awaited'(?=(A, B), Vs) :- '$unequal'(A, B, Vs).
+'$awaited'((A, B), Vs) :- '$awaited'(A, As), ( As == [] -> '$awaited'(B, Vs) ; Vs = As ).
+'$awaited'((A ; B), Vs) :- '$awaited'(A, As), '$awaited'(B, Bs), ( ( As == [] ; Bs == [] ) -> Vs = [] ; append(As, Bs, Vs) ).
+reset_gensym :- '$reset_gensym'.
 reset_gensym(Base) :- atom_concat('$gensym_', Base, K), nb_setval(K, 0).
 
 phrase(G, L) :- phrase(G, L, []).

@@ -126,7 +126,7 @@ func (m *machine) cutTo(n int) {
 	if n < len(m.choices) {
 		m.choices = m.choices[:n]
 	}
-	m.young = 0
+	m.young = firstAge
 	if n > 0 {
 		m.young = m.choices[n-1].mark
 	}
@@ -148,6 +148,11 @@ func (m *machine) ownBase() int32 { return m.sources[len(m.sources)-1].base }
 // run goes on to the next solution.
 func (m *machine) run() (bool, error) {
 	for {
+		if len(m.woken) > 0 {
+			if err := wake(m); err != nil {
+				return false, m.caught(err)
+			}
+		}
 		if len(m.code) == 0 {
 			m.frame = *m.frame.next
 			continue
@@ -300,11 +305,10 @@ func (m *machine) call(p *pred, args []Term) (bool, error) {
 	if !p.exists() {
 		return false, m.unknown(p)
 	}
-	cut := len(m.choices)
-	m.frame = frame{next: m.follow(), cut: cut, view: m.view}
 	if err := m.charge(128); err != nil {
 		return false, err
 	}
+	m.frame = frame{next: m.follow(), cut: len(m.choices), view: m.view}
 	if p.stale {
 		if err := m.charge(8 * len(p.clauses)); err != nil {
 			return false, err

@@ -38,8 +38,9 @@ type Program struct {
 	left      []string           // what of the rules is left out: directives that do something
 	operators map[string]ops
 	settling  sync.Mutex
-	unsettled bool // rules use predicates that were replaced since
-	quotes    Atom // what "text" is in the file that is read
+	unsettled bool           // rules use predicates that were replaced since
+	quotes    Atom           // what "text" is in the file that is read
+	waiting   map[Atom]*pred // of goals that wait: the library's, whatever rules define
 }
 
 // iso are predicates that rules may not have of their own, as in SWI-Prolog.
@@ -85,13 +86,14 @@ var library = sync.OnceValue(func() *Program {
 		}
 		pred.library = true
 	}
+	p.waiting = map[Atom]*pred{"freeze": p.find(indicator{"freeze", 2}), "dif": p.find(indicator{"dif", 2}), "$when": p.find(indicator{"$when", 3})}
 	return p
 })
 
 // NewProgram returns a program without rules of its own: the library, and the prefixes that are common.
 func NewProgram() *Program {
 	l := library()
-	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources), shared: map[indicator]bool{}, operators: operators}
+	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources), shared: map[indicator]bool{}, operators: operators, waiting: l.waiting}
 	maps.Copy(p.preds, l.preds)
 	return p
 }
@@ -691,10 +693,10 @@ var withheld = func() map[Atom]string {
 		"shell process_create halt getenv setenv unsetenv system thread_create thread_send_message tcp_socket http_open jpl_call jpl_new":                                                                        "questions run no programs and reach no network",
 		"listing write_canonical": "a question prints by print/1, writeq/1, format/2 and portray_clause/1",
 		"op set_flag prompt use_module module garbage_collect initialization": "questions do not change the system",
-		"rdf_reset_db":                        "questions change no facts but their own, by rdf_assert/3 and rdf_retractall/3",
-		":-":                                  "a rule stands in a file of rules, or is asserted for one question by assertz/1",
-		"freeze frozen when":                  "no goal waits for a value; put it behind the goals that give the value",
-		"flag recorda recordz recorded erase": "questions have no such variables; nb_setval/2 sets one",
+		"rdf_reset_db": "questions change no facts but their own, by rdf_assert/3 and rdf_retractall/3",
+		":-":           "a rule stands in a file of rules, or is asserted for one question by assertz/1",
+		"put_attr get_attr del_attr attvar call_residue_vars": "goals wait for values by freeze/2, when/2 and dif/2; variables have no other attributes",
+		"flag recorda recordz recorded erase":                 "questions have no such variables; nb_setval/2 sets one",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			why[Atom(name)] = reason

@@ -59,10 +59,16 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 				return
 			}
 			row, err := m.row(vars)
+			var waiting string
+			if err == nil {
+				waiting, err = waits(m, vars)
+				row.key += waiting
+			}
 			if err == nil && !told[row.key] {
 				m.kept += int64(len(row.key) + 32)
 				err = m.charge(len(row.key) + 32)
 				told[row.key] = true
+				tellWaiting(m, len(told), waiting)
 				if err == nil && !yield(row, nil) {
 					return
 				}
@@ -115,7 +121,7 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 func (p *Program) machine(ctx context.Context, view *knowledge.View, src *source, limits Limits) *machine {
 	asked := *view // the question's own, since it may change facts
 	m := &machine{
-		program: p, asked: &asked, heap: &heap{ctx: ctx, limits: limits, share: knowledge.ShareOf(ctx), nextMeasure: min(limits.Memory/4, firstMeasure), measureEach: limits.Memory / 4},
+		program: p, asked: &asked, heap: &heap{ctx: ctx, lastVar: firstAge, young: firstAge, limits: limits, share: knowledge.ShareOf(ctx), nextMeasure: min(limits.Memory/4, firstMeasure), measureEach: limits.Memory / 4},
 		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
