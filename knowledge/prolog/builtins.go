@@ -60,7 +60,7 @@ func lambda(m *machine, args []Term) (bool, error) {
 			return false, err
 		}
 	}
-	t, err := m.copyTerm(newTerm(">>", params, args[1]), renamed, 0)
+	t, err := copyPlain(m.heap, newTerm(">>", params, args[1]), renamed)
 	if err != nil {
 		return false, err
 	}
@@ -591,7 +591,7 @@ func integerArg(t Term) (Int, error) {
 
 func assertAt(front bool) builtin {
 	return func(m *machine, args []Term) (bool, error) {
-		t, err := m.copyTerm(args[0], map[*Var]Term{}, 0)
+		t, err := copyPlain(m.heap, args[0], map[*Var]Term{})
 		if err != nil {
 			return false, err
 		}

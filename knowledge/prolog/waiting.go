@@ -219,10 +219,7 @@ func copyWithGoals(m *machine, args []Term) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	waiting := m.waiting
-	m.waiting = nil
-	t, err := m.copyTerm(newTerm("", args[0], listOf(goals, atomNil)), map[*Var]Term{}, 0)
-	m.waiting = waiting
+	t, err := copyPlain(m.heap, newTerm("", args[0], listOf(goals, atomNil)), map[*Var]Term{})
 	if err != nil {
 		return false, err
 	}
@@ -231,6 +228,15 @@ func copyWithGoals(m *machine, args []Term) (bool, error) {
 		return false, err
 	}
 	return m.unify(args[2], t.(*Compound).args[1])
+}
+
+// copyPlain copies a term; no goals wait for the copy's variables.
+func copyPlain(h *heap, t Term, renamed map[*Var]Term) (Term, error) {
+	waiting := h.waiting
+	h.waiting = nil
+	t, err := h.copyTerm(t, renamed, 0)
+	h.waiting = waiting
+	return t, err
 }
 
 // copyWaiting has copies of the goals that wait for a variable wait for its copy.

@@ -44,8 +44,10 @@ func TestWaitingGoals(t *testing.T) {
 		"freeze(X, writeln(in)), T = f(_), setarg(1, T, X), T = f(1)":                                                                                    `in {"X":1,"T":{"functor":"f","args":[1]}}`,
 		"b_setval(v, f(Y)), freeze(Y, writeln(y)), b_getval(v, f(3))":                                                                                    `y {"Y":3}`,
 
-		"dif(a, b), \\+ dif(a, a), dif(f(_), g(_)), \\+ dif(X, X)": `{}`,
-		"dif(X, 1), dif(X, 2), member(X, [1,2,3,4])":               `{"X":3} {"X":4}`,
+		"freeze(X, writeln(a)), maplist([Y]>>(X = Y, writeln(Y)), [1]), var(X)": `1 note answer 1 holds if goals do that wait for values: freeze(X,writeln(a)) {}`,
+		"freeze(X, fail), assertz(foo(X)), foo(Y), frozen(Y, G), Y = 1":         `note answer 1 holds if goals do that wait for values: freeze(X,fail) {"Y":1,"G":"true"}`,
+		"dif(a, b), \\+ dif(a, a), dif(f(_), g(_)), \\+ dif(X, X)":              `{}`,
+		"dif(X, 1), dif(X, 2), member(X, [1,2,3,4])":                            `{"X":3} {"X":4}`,
 		"dif(X, Y), X = Y":                    ``,
 		"dif(X, Y), X = 1, Y = 1":             ``,
 		"dif(X, Y), X = 1, Y = 2":             `{"X":1,"Y":2}`,
