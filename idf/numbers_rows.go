@@ -68,7 +68,7 @@ func (r *NumberRows) Of(typ string) *NumberReader {
 		for i := range has {
 			of.places[i] = of.Place(i)
 		}
-		of.kept = keptOf(choiceOf(t.layout(), of.places), t.layout())
+		of.kept = keptOf(choiceOf(layoutOf(t), of.places), layoutOf(t))
 	}
 	r.by[typ] = of
 	if r.met != nil {
