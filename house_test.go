@@ -115,7 +115,7 @@ func importRules(packages map[string][]string) []importRule {
 		{rooms("core/wm"), rooms("core/ltm", "core/server", "core/access", "core/feature"),
 			"the working memory runs without the long-term memory", [2]string{"core/wm", "core/ltm/wal"}},
 		{except(func(p string) bool { return rooms("core/feature", "edge", "gen")(p) || strings.HasSuffix(p, "/api") }), rooms("gen/engram/v1"),
-			"generated RPC types stay at the edge and in features", [2]string{"mind/memories", "gen/engram/v1/engramv1connect"}},
+			"generated RPC types stay at the edge and in features", [2]string{"mind/memories", "gen/engram/v1"}},
 		{rooms("edge/web"), func(p string) bool {
 			return rooms("core/wm", "core/ltm", "core/server", "edge/transport", "edge/ingest", "mind/memories")(p) && !in("mind/memories/vision")(p)
 		}, "faces see the memory as clients do, through the domain interfaces and features", [2]string{"edge/web", "core/wm"}},

@@ -17,15 +17,15 @@
 // Keeping:
 //
 //	wm                     the working memory: hierarchy and time index in RAM, bounds, subscriptions, indexes
-//	ltm                    the long-term memory: records, seals, recovers, forgets, answers from disk and RAM
+//	ltm                    the long-term memory: records, seals, recovers, answers from disk and RAM, carries out what is to be forgotten
 //	ltm/wal                the log: what was promised to survive a crash
 //	ltm/episode            episodes: the MCAP files of a span of time, written, read, checked, repaired
 //	ltm/episode/meta       what is told of an episode; for who opens none
-//	ltm/codec              snapshots into what an episode stores and back: video, images, columns
-//	ltm/policy             what is recorded of a core segment, in what form, for how long
+//	ltm/codec              snapshots into what an episode stores and back: video (H.264), images, columns
+//	ltm/policy             says what is recorded of a core segment, in what form, for how long
 //	ltm/policy/record      the filters that decide which snapshots are recorded
 //	ltm/admin              the interface by which a long-term memory is administered
-//	ltm/api                the same as calls of the API
+//	ltm/api                the calls for that: messages of api/, server and client
 //	ltm/internal/catalogue which episode holds what
 //	ltm/internal/names     the names of the codecs
 //	ltm/internal/vector    rows of numbers and texts in few bytes

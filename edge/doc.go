@@ -10,13 +10,13 @@
 //	transport                  picks the way to a server
 //	transport/rpc              gRPC, gRPC-Web and HTTP/JSON: handler and client
 //	transport/rpc/reflection   what tools such as grpcurl ask of a server
-//	transport/local            the same calls over a Unix socket between processes of one computer
+//	transport/local            the fast way between processes of one computer: the same calls over a Unix socket
 //	transport/internal/h2      HTTP/2 under the handler of transport/rpc
 //	transport/internal/resume  how a subscription goes on after its connection broke
 //
 // The page:
 //
-//	web                        the page in the browser, and pieces of the memory made for a screen
+//	web                        the page in the browser (source in web/app), and pieces of the memory made for a screen
 //
 // Recordings:
 //

@@ -9,7 +9,7 @@
 //
 //	mns                  the name system: which server hosts which memory; leases, rules over names
 //	mns/kv               names on the backbone
-//	mns/robots           names of several robots: robot1:Object
+//	mns/robots           names of several robots (robot1:Object), and the heartbeats by which they hear of them
 //
 // Reaching:
 //
@@ -24,14 +24,14 @@
 //	copies/source        the owner's side: reads on from a holder's position
 //	copies/serve         a memory server with both sides
 //	copies/contract      what owners and holders offer each other, and the rules of copies
-//	copies/stream        the batches of a pull as bytes
-//	copies/api           administration of copies as calls of the API
-//	copies/source/api    the pull as a call of the API
+//	copies/stream        the batches of a pull as bytes, for copies/source/api
+//	copies/api           the calls by which copies are administered: messages of api/, server and client
+//	copies/source/api    the call by which a holder pulls: messages of api/, server and client
 //
 // Looking after:
 //
 //	ops/health           whether a server lives and is ready, what does not work, why
-//	ops/metrics          Prometheus metrics
+//	ops/metrics          Prometheus metrics of a server
 //	ops/clock            how far the clocks of other servers are from this one's
 //	ops/systemd          what the service manager is told
 //

@@ -9,7 +9,7 @@
 //
 // The concrete memories:
 //
-//	memories             Vision, Object, RobotState …: types, segments, bounds, hooks; prior knowledge
+//	memories             Vision, Object, RobotState …: types (memories/types), segments, bounds, hooks; prior knowledge
 //	memories/vision      looks inside images
 //
 // Where things are and were:
@@ -17,12 +17,12 @@
 //	pose                 frames over time: a tree of transforms with uncertainty and revisions
 //	pose/urdf            reads robot descriptions
 //	pose/lookup          what a store of poses offers to programs that do not hold it
-//	pose/api             the same as calls of the API
+//	pose/api             the calls for that: messages of api/, server and client
 //
 // What is around the robot:
 //
 //	world                items stated by several providers, merged into one forest; its recovery from copies
-//	world/files          items as YAML or JSON, robot descriptions, grids of ROS
+//	world/files          items as YAML or JSON, robot descriptions, occupancy grids of ROS (YAML and PGM)
 //
 // What is known and follows:
 //
@@ -32,11 +32,11 @@
 //	knowledge/semmap     the world as semantic maps of KnowRob and RoboEarth, and such maps as items
 //	knowledge/computed   relations that follow from poses, boxes and times
 //	knowledge/swrl       rules of SWRL
-//	knowledge/pattern    questions as patterns of triples and class expressions
-//	knowledge/prolog     questions in Prolog
+//	knowledge/pattern    reads and answers questions as patterns of triples and class expressions
+//	knowledge/prolog     reads and answers questions in Prolog
 //	knowledge/base       one graph of what all memories of a server know, and its answers
 //	knowledge/logic      questions and rows, for who asks and who answers; no engine
-//	knowledge/api        the same as calls of the API
+//	knowledge/api        the calls for that: messages of api/, server and client
 //
 // Shared in this wing:
 //

@@ -37,12 +37,22 @@ type ClientStream interface {
 // Repeatable reports whether a call may be made again if it is not known whether it was
 // made: the API marks such procedures with an idempotency level.
 func Repeatable(procedure string) bool {
+	return idempotency(procedure) != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
+}
+
+// ReadsOnly reports whether a call is cheap and changes nothing, so that HTTP's GET may make
+// it: the API marks such procedures with an idempotency level, too.
+func ReadsOnly(procedure string) bool {
+	return idempotency(procedure) == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
+}
+
+func idempotency(procedure string) descriptorpb.MethodOptions_IdempotencyLevel {
 	d := descriptor(procedure)
 	if d == nil {
-		return false
+		return descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
 	}
-	o, ok := d.Options().(*descriptorpb.MethodOptions)
-	return ok && o.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
+	o, _ := d.Options().(*descriptorpb.MethodOptions)
+	return o.GetIdempotencyLevel()
 }
 
 // SendsMany reports whether the caller of a procedure may send several messages.

@@ -13,7 +13,7 @@ import (
 // of the same name and an unfit kind gives TypeMismatch with its path, whether it is
 // set or not; a number that does not fit OutOfRange.
 func Cast(from *Type, b []byte, to *Type) ([]byte, error) {
-	if from.layout().name == to.layout().name && from.Same(to) {
+	if layoutOf(from).name == layoutOf(to).name && from.Same(to) {
 		return append([]byte(nil), b...), nil
 	}
 	p := castPlanOf(from, to)
@@ -21,7 +21,7 @@ func Cast(from *Type, b []byte, to *Type) ([]byte, error) {
 		return nil, to.fail(castError(from, p.err))
 	}
 	e := encoder{partial: true}
-	if err := p.cast(&e, from.layout(), b, to.layout()); err != nil {
+	if err := p.cast(&e, layoutOf(from), b, layoutOf(to)); err != nil {
 		return nil, to.fail(castError(from, err))
 	}
 	return e.buf, nil
@@ -56,7 +56,7 @@ func castPlanOf(from, to *Type) *castPlan {
 	}
 	p := &castPlan{}
 	c := castCheck{seen: map[[2]*layout]bool{}}
-	src, dst := from.layout(), to.layout()
+	src, dst := layoutOf(from), layoutOf(to)
 	if p.err = c.layouts(src, dst); p.err == nil && src.special == isObject && dst.special == isObject {
 		for _, m := range dst.byNumber {
 			if f := src.named(m.name); f != nil {
@@ -91,7 +91,7 @@ func (p *castPlan) cast(e *encoder, from *layout, b []byte, to *layout) error {
 		if err != nil {
 			return err
 		}
-		return e.message(to, v, 1, nil)
+		return e.message(to, v, 1, Float64)
 	}
 	first, last, err := d.open(from, b)
 	if err != nil {

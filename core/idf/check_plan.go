@@ -20,7 +20,7 @@ type checkField struct {
 	utf8     bool
 	mapEntry bool       // sub is the entry of a map
 	sub      *checkPlan // of a message or group
-	shape    *shape
+	shape    shape      // nil for none
 }
 
 // anyFields is the plan of unknown groups.

@@ -11,16 +11,13 @@ import (
 	idfv1 "github.com/seed-301d4374/engram/gen/engram/idf/v1"
 )
 
-// shape is a member's restriction with the check for the message it restricts.
-type shape struct {
-	want  *idfv1.Shape
-	check func(want *idfv1.Shape, m []byte) string // what is wrong, or ""
-}
+// shape checks a message against its member's restriction: what is wrong with it, or "".
+type shape func(m []byte) string
 
 // newShape returns the restriction of a member that Check enforces, or nil. That on
 // a map is on its values. What the voxels of a point cloud are is not looked at:
 // clouds name their fields in many ways.
-func newShape(fd protoreflect.FieldDescriptor) *shape {
+func newShape(fd protoreflect.FieldDescriptor) shape {
 	want := shapeOf(fd)
 	if want == nil || fd.Kind() == protoreflect.GroupKind {
 		return nil
@@ -31,15 +28,18 @@ func newShape(fd protoreflect.FieldDescriptor) *shape {
 	if fd.Message() == nil {
 		return nil
 	}
+	var check func(want *idfv1.Shape, m []byte) string
 	switch fd.Message().FullName() {
 	case "engram.idf.v1.Matrix":
-		return &shape{want, checkMatrix}
+		check = checkMatrix
 	case "engram.idf.v1.NDArray":
-		return &shape{want, checkNDArray}
+		check = checkNDArray
 	case "foxglove.RawImage":
-		return &shape{want, checkImage}
+		check = checkImage
+	default:
+		return nil
 	}
-	return nil
+	return func(m []byte) string { return check(want, m) }
 }
 
 // shapes checks the shaped members among the fields in b[i:end], whose wire form
@@ -61,7 +61,7 @@ func (s *scanner) shapes(p *checkPlan, i, end int) {
 			if f.mapEntry {
 				m = mapValue(m)
 			}
-			s.what = f.shape.check(f.shape.want, m)
+			s.what = f.shape(m)
 		} else {
 			s.shapes(f.sub, i-len(m), i)
 		}

@@ -31,11 +31,11 @@ import (
 // A filter is immutable and safe for concurrent use.
 type Filter struct {
 	expr    string
-	program cel.Program
-	folds   bool     // the expression goes through lists or dicts
-	steps   int64    // that one evaluation may take: maxFilterSteps
-	nodes   int64    // of the expression, with the instructions of its regular expressions
-	members []string // that it mentions
+	eval    func(input any) (out any, err error) // of a *filterInput: a ref.Val
+	folds   bool                                 // the expression goes through lists or dicts
+	steps   int64                                // that one evaluation may take: maxFilterSteps
+	nodes   int64                                // of the expression, with the instructions of its regular expressions
+	members []string                             // that it mentions
 }
 
 // Bounds of filters.
@@ -136,7 +136,7 @@ func CompileFilter(expr string) (f *Filter, err error) {
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, "filter", "%s: %w", shorten(expr), err)
 	}
-	return &Filter{expr: expr, program: program, folds: use.folds, steps: maxFilterSteps, nodes: int64(use.nodes), members: use.mentioned()}, nil
+	return &Filter{expr: expr, eval: evalOf(program), folds: use.folds, steps: maxFilterSteps, nodes: int64(use.nodes), members: use.mentioned()}, nil
 }
 
 // filterError gives the first of CEL's messages with the caret below its place. It
@@ -186,15 +186,15 @@ func (f *Filter) Evaluate(t *Type, s *engram.Snapshot, i int, m *FilterMeter) (b
 	v.snapshot, v.instance, v.loops, v.unset = s, &s.Instances[i], f.folds, v.unset[:0]
 	v.begin(m, f.steps)
 	if t != nil {
-		v.payload = filterMap{layout: t.layout(), b: v.instance.Payload.Bytes, depth: 1, in: v}
+		v.payload = filterMap{layout: layoutOf(t), b: v.instance.Payload.Bytes, depth: 1, in: v}
 	}
-	out, err := f.run(v)
+	out, err := run(f, v)
 	if m != nil {
-		m.spend(v)
+		v.settle()
 	}
 	switch {
 	case err == nil && out != types.True && out != types.False:
-		err = engram.Errorf(engram.Invalid, "filter", "%s is a %s here; a filter says true or false", shorten(f.expr), out.Type().TypeName())
+		err = engram.Errorf(engram.Invalid, "filter", "%s is a %s here; a filter says true or false", shorten(f.expr), out.(ref.Val).Type().TypeName())
 	case err != nil && v.steps < 0:
 		err = engram.Errorf(engram.Exhausted, "filter", "%s takes more than %d steps on one instance", shorten(f.expr), f.steps)
 	case err != nil && v.lacksUnset(err):
@@ -207,13 +207,20 @@ func (f *Filter) Evaluate(t *Type, s *engram.Snapshot, i int, m *FilterMeter) (b
 	return err == nil && out == types.True, err
 }
 
-// run evaluates the expression. Steps before it are charged for the expression's length.
-func (f *Filter) run(v *filterInput) (out ref.Val, err error) {
+// evalOf returns a program without its types: whoever imports Filter would compile them.
+func evalOf(p cel.Program) func(input any) (out any, err error) {
+	return func(input any) (any, error) {
+		out, _, err := p.Eval(input)
+		return out, err
+	}
+}
+
+// run evaluates a filter's expression. Steps before it are charged for the expression's length.
+func run(f *Filter, v *filterInput) (out any, err error) {
 	if v.steps -= f.nodes; v.steps < v.due && !v.look() {
 		return nil, errTooManySteps
 	}
-	out, _, err = f.program.Eval(v)
-	return out, err
+	return f.eval(v)
 }
 
 // failure says in plain words what CEL says of an evaluation that failed.

@@ -18,7 +18,7 @@ func (f *Filter) Doubts(types []*Type) error {
 	if len(types) == 0 {
 		return nil
 	}
-	parsed, ok := f.parse()
+	parsed, ok := parse(f)
 	if !ok {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (f *Filter) Doubts(types []*Type) error {
 	}
 	said := ""
 	for _, t := range types {
-		if said = f.saysOf(t, parsed); said == "" {
+		if said = saysOf(f, t, parsed); said == "" {
 			return nil
 		}
 	}
@@ -52,7 +52,7 @@ func near(path string, below bool, types []*Type) string {
 		}
 	}
 	for _, t := range types {
-		l := t.layout()
+		l := layoutOf(t)
 		if last > 0 {
 			m, _ := follow(t, steps[:last])
 			if m == nil || m.msg == nil {
@@ -67,8 +67,8 @@ func near(path string, below bool, types []*Type) string {
 	return meant(steps[last], slices.Sorted(maps.Keys(names)))
 }
 
-// parse returns the expression's tree.
-func (f *Filter) parse() (*cel.Ast, bool) {
+// parse returns the tree of a filter's expression.
+func parse(f *Filter) (*cel.Ast, bool) {
 	env, err := filterEnv()
 	if err != nil {
 		return nil, false
@@ -77,9 +77,9 @@ func (f *Filter) parse() (*cel.Ast, bool) {
 	return parsed, issues.Err() == nil
 }
 
-// saysOf returns what the filter says of a payload of that type, if that is known not to
+// saysOf returns what a filter says of a payload of that type, if that is known not to
 // be true or false.
-func (f *Filter) saysOf(t *Type, parsed *cel.Ast) string {
+func saysOf(f *Filter, t *Type, parsed *cel.Ast) string {
 	env, err := filterEnv()
 	if err != nil {
 		return ""
@@ -96,7 +96,7 @@ func (f *Filter) saysOf(t *Type, parsed *cel.Ast) string {
 		return ""
 	}
 	out := checked.OutputType()
-	if path := f.pathOf(parsed.NativeRep().Expr()); len(path) > 0 {
+	if path := pathOf(f, parsed.NativeRep().Expr()); len(path) > 0 {
 		out = celTypeOf(t, path)
 	}
 	if !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {

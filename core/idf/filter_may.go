@@ -46,7 +46,7 @@ func (m *filterMay) say(e ast.Expr, vars map[string]outcome) outcome {
 		}
 		return m.member(e)
 	case ast.SelectKind:
-		if s := e.AsSelect(); s.IsTestOnly() || m.isOfLoop(s.Operand(), vars) || m.filter.pathOf(e) == nil {
+		if s := e.AsSelect(); s.IsTestOnly() || m.isOfLoop(s.Operand(), vars) || pathOf(m.filter, e) == nil {
 			return m.strict(vars, s.Operand())
 		}
 		return m.member(e)
@@ -151,7 +151,7 @@ func (m *filterMay) member(e ast.Expr) outcome {
 		return out
 	}
 	m.known[e.ID()] = mayAll
-	path := m.filter.pathOf(e)
+	path := pathOf(m.filter, e)
 	if len(path) == 0 {
 		return mayAll
 	}

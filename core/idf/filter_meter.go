@@ -61,9 +61,9 @@ func (v *filterInput) look() bool {
 	return true
 }
 
-// spend takes what an evaluation cost off what is left.
-func (m *FilterMeter) spend(v *filterInput) {
-	used := v.granted - v.steps
+// settle takes what an evaluation cost off what the meter has left.
+func (v *filterInput) settle() {
+	m, used := v.meter, v.granted-v.steps
 	m.Left -= used
 	m.since += used
 	if m.err == nil && m.Left < 0 {

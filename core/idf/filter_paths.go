@@ -10,7 +10,7 @@ import (
 // pathOf returns the names of a member, or of a member of a member, such as pose, position
 // and z of pose.position.z; nil if the expression is something else, such as what a loop
 // goes through, or asks with has().
-func (f *Filter) pathOf(e ast.Expr) (path []string) {
+func pathOf(f *Filter, e ast.Expr) (path []string) {
 	for ; e.Kind() == ast.SelectKind; e = e.AsSelect().Operand() {
 		if e.AsSelect().IsTestOnly() {
 			return nil
@@ -34,7 +34,7 @@ func (f *Filter) pathOf(e ast.Expr) (path []string) {
 // is not known beforehand; absent then names the first part of the path that no payload
 // of the type has, "" if one may have it.
 func follow(t *Type, path []string) (m *member, absent string) {
-	l := t.layout()
+	l := layoutOf(t)
 	for i, name := range path {
 		switch {
 		case i > 0 && (m.list || m.dict):

@@ -20,7 +20,7 @@ type JSONOptions struct {
 // The error is Corrupt, and names the member, if b is not the wire form of the type.
 func (t *Type) JSON(b []byte, o JSONOptions) ([]byte, error) {
 	w := jsonWriter{opts: o, buf: make([]byte, 0, 64+2*min(len(b), 1<<16))}
-	if err := w.message(t.layout(), b, 1); err != nil {
+	if err := w.message(layoutOf(t), b, 1); err != nil {
 		return nil, t.fail(err)
 	}
 	return w.buf, nil
@@ -39,7 +39,7 @@ func (t *Type) FromJSON(j []byte) ([]byte, error) {
 		return nil, t.fail(err)
 	}
 	e := encoder{json: true}
-	if err := e.message(t.layout(), v, 1, nil); err != nil {
+	if err := e.message(layoutOf(t), v, 1, Float64); err != nil {
 		return nil, t.fail(err)
 	}
 	return e.buf, nil

@@ -40,7 +40,7 @@ func (t *Type) Numbers(paths []string) (*Numbers, error) {
 			steps, err = parsePath(path)
 		}
 		if err == nil {
-			err = r.root.into(t.layout(), steps, i)
+			err = r.root.into(layoutOf(t), steps, i)
 		}
 		if err != nil {
 			e := err.(*memberError)
@@ -71,7 +71,7 @@ func (r *Numbers) read(b []byte, out *sink) error {
 	if r.n == 0 {
 		return nil
 	}
-	if err := r.root.message(r.t.layout(), b, out); err != nil {
+	if err := r.root.message(layoutOf(r.t), b, out); err != nil {
 		return r.t.fail(err)
 	}
 	return nil

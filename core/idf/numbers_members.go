@@ -22,7 +22,7 @@ type NumberMember struct {
 // of others also such as are unset. The error is Corrupt.
 func (t *Type) NumberMembers(b []byte, most int) ([]NumberMember, error) {
 	l := numberLister{most: most}
-	if err := l.message(t.layout(), t.desc, "", b, 1); err != nil {
+	if err := l.message(layoutOf(t), t.desc, "", b, 1); err != nil {
 		return nil, t.fail(under(string(l.path.path), err))
 	}
 	return l.found, nil

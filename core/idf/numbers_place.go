@@ -31,7 +31,7 @@ func Unnamed() float64 { return notNamed }
 
 // Place returns where the i-th number stands. It is nil where that is not the same in all payloads but for names of
 // elements: below keys of a dict, in a oneof, and in a Value.
-func (r *Numbers) Place(i int) *NumberPlace { return r.root.place(r.t.layout(), nil, i) }
+func (r *Numbers) Place(i int) *NumberPlace { return r.root.place(layoutOf(r.t), nil, i) }
 
 // InSeconds reports whether the number is a time or a duration.
 func (p *NumberPlace) InSeconds() bool { return p.form == isTime || p.form == isDuration }

@@ -25,6 +25,7 @@ type NumberReader struct {
 	Columns []int // of a row: where the numbers go
 	out     []float64
 	places  []*NumberPlace
+	kept    Kept
 }
 
 // NewNumberRows returns a reader of paths, as [Type.Numbers] takes them. Met, which may be nil, is told of each type when it
@@ -67,6 +68,7 @@ func (r *NumberRows) Of(typ string) *NumberReader {
 		for i := range has {
 			of.places[i] = of.Place(i)
 		}
+		of.kept = keptOf(choiceOf(layoutOf(t), of.places), layoutOf(t))
 	}
 	r.by[typ] = of
 	if r.met != nil {
@@ -77,6 +79,9 @@ func (r *NumberRows) Of(typ string) *NumberReader {
 
 // Places returns where the numbers stand, as [Numbers.Place] does.
 func (r *NumberReader) Places() []*NumberPlace { return r.places }
+
+// Kept returns what has to be read of payloads to find the numbers that have places.
+func (r *NumberReader) Kept() Kept { return r.kept }
 
 // Read sets a row to the numbers of a snapshot: NaN where it has none, as [Numbers.Read] does. The error is Corrupt.
 func (r *NumberRows) Read(s *engram.Snapshot, row []float64) error {

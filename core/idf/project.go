@@ -46,7 +46,7 @@ func (t *Type) Project(fields []string) (*Projection, error) {
 	for _, path := range fields {
 		steps, err := parsePath(path)
 		if err == nil {
-			err = p.root.chooseIn(t.layout(), steps)
+			err = p.root.chooseIn(layoutOf(t), steps)
 		}
 		if err != nil {
 			e := err.(*memberError)
@@ -95,8 +95,7 @@ func (c *choice) key(s step) *choice {
 }
 
 // item returns the choice for an element of a list, made if need be.
-func (c *choice) item(text string) *choice {
-	i, _ := strconv.Atoi(text) // an index in a path is a number of 31 bits
+func (c *choice) item(i int) *choice {
 	if c.items[i] == nil {
 		if c.items == nil {
 			c.items = map[int]*choice{}
@@ -192,7 +191,8 @@ func (c *choice) choose(m *member, steps []step) error {
 		c.all = true
 		return nil
 	case m.list && steps[0].index:
-		return c.item(steps[0].name).chooseElement(m, steps[1:])
+		i, _ := strconv.Atoi(steps[0].name) // an index in a path is a number of 31 bits
+		return c.item(i).chooseElement(m, steps[1:])
 	case m.list && m.msg != nil && (m.msg.special == isTuple || m.msg.special == isList) && steps[0].isEach() && len(steps) > 1 && steps[1].index:
 		return c.chooseElement(m, steps[1:])
 	case m.dict:
@@ -231,7 +231,7 @@ func (p *Projection) Apply(b []byte) ([]byte, error) {
 		return slices.Clone(b), nil
 	}
 	e := encoder{}
-	if err := p.root.message(&e, p.t.layout(), b, 1); err != nil {
+	if err := p.root.message(&e, layoutOf(p.t), b, 1); err != nil {
 		return nil, p.t.fail(err)
 	}
 	return e.buf, nil

@@ -14,7 +14,7 @@ type Kept struct {
 func KeptWhole() Kept { return Kept{whole: true} }
 
 // Kept returns what is kept of a payload.
-func (p *Projection) Kept() Kept { return keptOf(p.root, p.t.layout()) }
+func (p *Projection) Kept() Kept { return keptOf(p.root, layoutOf(p.t)) }
 
 func keptOf(c *choice, l *layout) Kept {
 	switch {
@@ -24,6 +24,39 @@ func keptOf(c *choice, l *layout) Kept {
 		return KeptWhole()
 	}
 	return Kept{c: c, l: l}
+}
+
+// choiceOf returns the choice of what numbers of a type stand in, nil for nothing: of a list that goes by names, all of it and
+// all names.
+func choiceOf(l *layout, places []*NumberPlace) (c *choice) {
+	for _, p := range places {
+		if p == nil {
+			continue
+		}
+		if c == nil {
+			c = &choice{}
+		}
+		c.keep(l, p.Steps)
+	}
+	return c
+}
+
+func (c *choice) keep(l *layout, steps []NumberStep) {
+	if len(steps) == 0 {
+		c.all = true
+		return
+	}
+	s := steps[0]
+	m := l.find(s.Member)
+	of := c.sub(m)
+	switch {
+	case s.Names != 0:
+		of.all, c.sub(l.find(s.Names)).all = true, true
+	case s.List:
+		of.item(s.Item).keep(m.msg, steps[1:])
+	default:
+		of.keep(m.msg, steps[1:])
+	}
 }
 
 // Any reports whether anything is kept.

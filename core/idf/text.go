@@ -51,7 +51,7 @@ func (t *Type) Text(b []byte, o TextOptions) (string, error) {
 		o.Items = defaultTextItems
 	}
 	w := textWriter{opts: o}
-	l := t.layout()
+	l := layoutOf(t)
 	switch object, ok := v.(map[string]any); {
 	case l.special != isObject || !ok:
 		w.message(l, v)
@@ -73,7 +73,7 @@ func (t *Type) Difference(b, before []byte, o TextOptions) (changed, same string
 	if err != nil {
 		return "", "", err
 	}
-	l := t.layout()
+	l := layoutOf(t)
 	object, ok := v.(map[string]any)
 	if l.special != isObject || !ok || (&textWriter{}).summary(l, v) {
 		whole, err := t.Text(b, o)

@@ -17,12 +17,19 @@ type Type struct {
 
 	// cache holds plans compiled from the descriptor, each stored under a key type
 	// of the file that compiles it. A plan is compiled twice at worst.
-	cache sync.Map
+	cache cache
+}
+
+// cache is a *sync.Map. An interface keeps its generics, which each package that has to do
+// with types would compile again, in this package.
+type cache interface {
+	Load(key any) (value any, ok bool)
+	LoadOrStore(key, value any) (actual any, loaded bool)
 }
 
 // newType makes a type of a descriptor that was checked.
 func newType(md protoreflect.MessageDescriptor, def func() engram.TypeDef) *Type {
-	t := &Type{desc: md, def: def}
+	t := &Type{desc: md, def: def, cache: new(sync.Map)}
 	t.check = sync.OnceValue(func() *checkPlan { return compileCheck(md) })
 	return t
 }

@@ -80,7 +80,7 @@ func ValuePayload(v any) (engram.Payload, error) {
 // names the member, if b is not the wire form of the type.
 func (t *Type) Decode(b []byte) (any, error) {
 	d := decoder{}
-	v, err := d.message(t.layout(), b, 1)
+	v, err := d.message(layoutOf(t), b, 1)
 	if err != nil {
 		return nil, t.fail(err)
 	}
@@ -93,7 +93,7 @@ func (t *Type) Decode(b []byte) (any, error) {
 // the member.
 func (t *Type) Encode(v any) ([]byte, error) {
 	e := encoder{}
-	if err := e.message(t.layout(), v, 1, nil); err != nil {
+	if err := e.message(layoutOf(t), v, 1, Float64); err != nil {
 		return nil, t.fail(err)
 	}
 	return e.buf, nil

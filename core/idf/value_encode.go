@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/seed-301d4374/engram"
-	idfv1 "github.com/seed-301d4374/engram/gen/engram/idf/v1"
 )
 
 // encoder writes messages from plain Go values.
@@ -41,9 +40,9 @@ func (e *encoder) end(start int) {
 	protowire.AppendVarint(e.buf[:start-1], uint64(n))
 }
 
-// message writes the content of a message that stands depth messages deep. shape
-// is that of the member it is for, or nil.
-func (e *encoder) message(l *layout, v any, depth int, shape *idfv1.Shape) error {
+// message writes the content of a message that stands depth messages deep. An array that is
+// given as lists of numbers is of dtype.
+func (e *encoder) message(l *layout, v any, depth int, dtype DType) error {
 	if depth > maxDepth {
 		return errNesting(engram.Invalid)
 	}
@@ -55,7 +54,7 @@ func (e *encoder) message(l *layout, v any, depth int, shape *idfv1.Shape) error
 			return err
 		}
 	case isArray, isMatrix:
-		return e.array(l, v, shape)
+		return e.array(l, v, dtype)
 	case isList, isDict:
 		return e.member(l.members[0], v, depth)
 	case isOptional:
@@ -169,13 +168,13 @@ func (e *encoder) single(m *member, v any, depth int, always bool) error {
 	switch {
 	case m.kind == protoreflect.GroupKind:
 		e.buf = protowire.AppendTag(e.buf, m.number, protowire.StartGroupType)
-		if err := e.message(m.msg, v, depth+1, m.shape); err != nil {
+		if err := e.message(m.msg, v, depth+1, m.dtype); err != nil {
 			return err
 		}
 		e.buf = protowire.AppendTag(e.buf, m.number, protowire.EndGroupType)
 	case m.msg != nil:
 		start := e.begin(m.number)
-		if err := e.message(m.msg, v, depth+1, m.shape); err != nil {
+		if err := e.message(m.msg, v, depth+1, m.dtype); err != nil {
 			return err
 		}
 		e.end(start)

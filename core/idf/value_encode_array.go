@@ -11,18 +11,17 @@ import (
 )
 
 // array writes the content of an NDArray or Matrix: from an array, which must be
-// valid; from nested lists of numbers, whose element type is that of the member's
-// shape or float64; or from an object with the message's members, whose data may
-// be a list of numbers too.
-func (e *encoder) array(l *layout, v any, shape *idfv1.Shape) error {
-	a, err := e.arrayOf(l, v, shape)
+// valid; from nested lists of numbers, whose element type is dtype; or from an object
+// with the message's members, whose data may be a list of numbers too.
+func (e *encoder) array(l *layout, v any, dtype DType) error {
+	a, err := e.arrayOf(l, v, dtype)
 	if err != nil {
 		return err
 	}
 	return e.appendArray(l.special == isMatrix, a)
 }
 
-func (e *encoder) arrayOf(l *layout, v any, shape *idfv1.Shape) (*NDArray, error) {
+func (e *encoder) arrayOf(l *layout, v any, dtype DType) (*NDArray, error) {
 	switch v := v.(type) {
 	case NDArray:
 		return validArray(&v)
@@ -33,19 +32,21 @@ func (e *encoder) arrayOf(l *layout, v any, shape *idfv1.Shape) (*NDArray, error
 		return nil, mismatch(nil, l.words())
 	}
 	if object, ok := asMap(v); ok {
-		return e.arrayOfObject(l, object, shape)
+		return e.arrayOfObject(l, object, dtype)
 	}
 	if items, ok := asList(v); ok {
 		if err := dense(items, shapeOfList(items)); err != nil {
 			return nil, err
 		}
-		a := &NDArray{Shape: shapeOfList(items), DType: shapeDType(shape)}
+		a := &NDArray{Shape: shapeOfList(items), DType: dtype}
 		return a, e.fill(a, items)
 	}
 	return nil, mismatch(v, l.words())
 }
 
-func shapeDType(shape *idfv1.Shape) DType {
+// listDType returns the element type of an array that is given as lists of numbers, for a
+// member with that restriction, which may be nil.
+func listDType(shape *idfv1.Shape) DType {
 	if d := DType(shape.GetDtype()); d != 0 {
 		return d
 	}
@@ -78,7 +79,7 @@ func shapeOfList(items []any) []int64 {
 
 // arrayOfObject takes an array from the members of its message. Only data given as
 // numbers must fill the shape.
-func (e *encoder) arrayOfObject(l *layout, object map[string]any, shape *idfv1.Shape) (*NDArray, error) {
+func (e *encoder) arrayOfObject(l *layout, object map[string]any, dtype DType) (*NDArray, error) {
 	a := &NDArray{}
 	for name := range object {
 		if l.byName[name] == nil && !e.partial {
@@ -114,7 +115,7 @@ func (e *encoder) arrayOfObject(l *layout, object map[string]any, shape *idfv1.S
 	if a.DType, err = e.dtype(l, object["dtype"]); err != nil {
 		return nil, under("dtype", err)
 	}
-	return a, under("data", e.data(l, a, object, shape))
+	return a, under("data", e.data(l, a, object, dtype))
 }
 
 func (e *encoder) dtype(l *layout, v any) (DType, error) {
@@ -131,7 +132,7 @@ func (e *encoder) dtype(l *layout, v any) (DType, error) {
 }
 
 // data takes the data of an array whose other members were read.
-func (e *encoder) data(l *layout, a *NDArray, object map[string]any, shape *idfv1.Shape) error {
+func (e *encoder) data(l *layout, a *NDArray, object map[string]any, dtype DType) error {
 	v := object["data"]
 	if v == nil {
 		return nil
@@ -147,7 +148,7 @@ func (e *encoder) data(l *layout, a *NDArray, object map[string]any, shape *idfv
 		return err
 	}
 	if a.DType == 0 {
-		a.DType = shapeDType(shape)
+		a.DType = dtype
 	}
 	given := shapeOfList(items)
 	if _, ok := object["shape"]; l.special == isMatrix && len(given) == 2 && a.Shape[0] == 0 && a.Shape[1] == 0 ||

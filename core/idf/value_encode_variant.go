@@ -161,7 +161,7 @@ func (e *encoder) variantString(s string) error {
 
 func (e *encoder) variantArray(a *NDArray) error {
 	start := e.begin(variantArray)
-	if err := e.array(valueLayout.find(variantArray).msg, a, nil); err != nil {
+	if err := e.array(valueLayout.find(variantArray).msg, a, Float64); err != nil {
 		return err
 	}
 	e.end(start)

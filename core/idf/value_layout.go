@@ -66,7 +66,7 @@ type member struct {
 
 	msg   *layout // of a message, or of a dict's entries: members key and value
 	enum  *enumeration
-	shape *idfv1.Shape
+	dtype DType // of an array that is given as lists of numbers
 }
 
 // key and elem are the two members of a dict's entries.
@@ -95,8 +95,8 @@ func (l *layout) find(n protowire.Number) *member {
 // layoutKey is the key of a type's layout in its cache.
 type layoutKey struct{}
 
-// layout returns the type's layout, compiled at first use.
-func (t *Type) layout() *layout {
+// layoutOf returns a type's layout, compiled at first use.
+func layoutOf(t *Type) *layout {
 	if l, ok := t.cache.Load(layoutKey{}); ok {
 		return l.(*layout)
 	}
@@ -185,7 +185,7 @@ func newMember(fd protoreflect.FieldDescriptor, seen map[protoreflect.FullName]*
 		dict:     fd.IsMap(),
 		packed:   fd.IsPacked(),
 		presence: fd.HasPresence(),
-		shape:    shapeOf(fd),
+		dtype:    listDType(shapeOf(fd)),
 	}
 	if od := fd.ContainingOneof(); od != nil && !od.IsSynthetic() {
 		m.oneof = od.Index() + 1
@@ -194,7 +194,7 @@ func newMember(fd protoreflect.FieldDescriptor, seen map[protoreflect.FullName]*
 		m.msg = newLayout(md, seen)
 	}
 	if m.dict { // a restriction of a dict is on its values
-		m.elem().shape = m.shape
+		m.elem().dtype = m.dtype
 	}
 	if ed := fd.Enum(); ed != nil {
 		m.enum = newEnumeration(ed)

@@ -49,7 +49,7 @@ type Found struct {
 // range are not found. The error is Corrupt and names the member. Plans are
 // compiled once per type and kinds; a walk does not allocate.
 func (t *Type) Walk(b []byte, kinds Kind, visit func(*Found) bool) error {
-	plan := t.walkPlan(kinds)
+	plan := walkPlanOf(t, kinds)
 	if plan == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (t *Type) Walk(b []byte, kinds Kind, visit func(*Found) bool) error {
 }
 
 // Has reports whether payloads of the type may hold members of a kind.
-func (t *Type) Has(kinds Kind) bool { return t.walkPlan(kinds) != nil }
+func (t *Type) Has(kinds Kind) bool { return walkPlanOf(t, kinds) != nil }
 
 // Link is a link found in a payload.
 type Link struct {

@@ -32,14 +32,14 @@ func (p *walkPlan) field(n protowire.Number) *walkField {
 // walkKey is the key of a walk's plan in its type's cache.
 type walkKey struct{ kinds Kind }
 
-// walkPlan returns the plan for a walk, nil if the type has no such members.
-func (t *Type) walkPlan(kinds Kind) *walkPlan {
+// walkPlanOf returns the plan for a walk, nil if the type has no such members.
+func walkPlanOf(t *Type, kinds Kind) *walkPlan {
 	kinds &= allKinds
 	if p, ok := t.cache.Load(walkKey{kinds}); ok {
 		return p.(*walkPlan)
 	}
 	c := walkCompiler{kinds: kinds, plans: map[*layout]*walkPlan{}}
-	root := t.layout()
+	root := layoutOf(t)
 	c.collect(root)
 	p, _ := t.cache.LoadOrStore(walkKey{kinds}, c.plan(root))
 	return p.(*walkPlan)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
 	hosting "github.com/seed-301d4374/engram/core/server/api"
 	"github.com/seed-301d4374/engram/core/wm"
 )
@@ -119,10 +120,12 @@ func (h *hostings) define(ctx context.Context, m *hosting.Memory) error {
 	for _, seg := range m.Cores {
 		if i := slices.IndexFunc(there, func(d engram.Description) bool { return d.ID == seg.ID }); i >= 0 {
 			seg.Durability = there[i].Durability // a policy may have made it another
-		} else if s.journal == nil {
-			seg.Durability = engram.Volatile
-		} else if s.ltm != nil {
-			seg.Durability = s.ltm.Policy(seg.ID).DurabilityOr(seg.Durability)
+		} else {
+			var p policy.Policy
+			if s.ltm != nil {
+				p = s.ltm.Policy(seg.ID)
+			}
+			seg.Durability = durability(s.journal, p, seg.Durability)
 		}
 		if err := s.wm.AddCoreSegment(ctx, seg); err != nil {
 			return err
@@ -140,7 +143,7 @@ func (h *hostings) define(ctx context.Context, m *hosting.Memory) error {
 // of all such memories: programs choose how many there are.
 var (
 	hostedBounds = engram.Bounds{MaxBytes: 256 << 20, MaxCount: 1_000_000}
-	hostedPool   = wm.Pool{MaxBytes: 1 << 30, MinBytes: 4 << 20, MaxSegments: 4096}
+	hostedPool   = wm.Pool{MaxBytes: 1 << 30, MinBytes: 4 << 20, MaxSegments: 4096, MinSegments: 16, OwnSegments: 1024}
 )
 
 // addKnown adds the memories that programs hosted before the server was started again, as

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/ltm/policy"
 	"github.com/seed-301d4374/engram/core/ltm/wal"
 	"github.com/seed-301d4374/engram/core/wm"
 )
@@ -19,13 +20,13 @@ func (c *Config) journal() wm.Journal {
 	return c.Journal
 }
 
-// durability returns the durability of a memory's own segment: without a log there is
-// none but Volatile.
-func (c *Config) durability(d engram.Durability) engram.Durability {
-	if c.Journal == nil {
+// durability returns the durability of a segment under a policy: without a log there is none
+// but Volatile.
+func durability(log *wal.Journal, p policy.Policy, own engram.Durability) engram.Durability {
+	if log == nil {
 		return engram.Volatile
 	}
-	return d
+	return p.DurabilityOr(own)
 }
 
 // restore puts back what the log holds, and has the long-term memory record from then

@@ -183,7 +183,7 @@ func (s *Server) add(m *Memory, c *Config) error {
 			}
 			p = c.Store.Policy(seg.ID)
 		}
-		seg.Durability = c.durability(p.DurabilityOr(seg.Durability))
+		seg.Durability = durability(s.journal, p, seg.Durability)
 		if err := s.wm.AddCoreSegment(s.ctx, seg); err != nil {
 			return err
 		}

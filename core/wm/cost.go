@@ -35,7 +35,7 @@ func (w *writer) roomLocked(p *pending, id engram.ID) error {
 	if p.provider != nil {
 		return nil
 	}
-	_, made, most := p.core.memory.segmentsLocked(w.limits.MaxSegments)
+	_, made, _, most := p.core.memory.segmentsLocked(w.limits.MaxSegments)
 	if made < most {
 		return nil
 	}
@@ -43,9 +43,13 @@ func (w *writer) roomLocked(p *pending, id engram.ID) error {
 		return nil
 	}
 	p.version = nil
-	return tooManySegments(id.Truncate(engram.LevelProviderSegment), made, "provider")
+	return tooManySegments(p.core.memory, id.Truncate(engram.LevelProviderSegment), made, "provider")
 }
 
-func tooManySegments(id engram.ID, n int, kind string) error {
-	return engram.Errorf(engram.Exhausted, id.String(), "there are %d %s segments, and no more are allowed; use the names that are there, or remove some with 'engram segment rm'", n, kind)
+func tooManySegments(m *memory, id engram.ID, n int, kind string) error {
+	beside := ""
+	if m.pool != nil {
+		beside = "beside the other memories of programs, "
+	}
+	return engram.Errorf(engram.Exhausted, id.String(), "%s%s may have %d %s segments at most; use the names that are there, or remove some with 'engram segment rm'", beside, m.id, n, kind)
 }

@@ -1,13 +1,21 @@
 package wm
 
-import "github.com/seed-301d4374/engram"
+import (
+	"cmp"
+	"math"
+
+	"github.com/seed-301d4374/engram"
+)
 
 // Pool bounds what several memories take together, such as those that clients add. Each
 // takes its own bounds or what the others leave, whichever is less, and MinBytes in any case.
 // A memory that takes more since others have come forgets that at its next commit.
 type Pool struct {
 	MaxBytes, MinBytes int64
-	MaxSegments        int // core and provider segments of all together, each kind
+	// Each memory has MinSegments core segments and as many provider segments, and beyond them
+	// what the others leave of MaxSegments, which is for all together; OwnSegments at most, if
+	// that is not 0. In which order they are added makes no difference.
+	MaxSegments, MinSegments, OwnSegments int
 
 	members []*memory // the WM's lock protects them
 }
@@ -50,16 +58,21 @@ func (p *pending) pooledLocked(entity engram.ID) error {
 	return engram.Errorf(engram.Exhausted, entity.String(), "the snapshot takes %d bytes; beside the other memories of programs, %s may take %d in all", cost, m.id, most)
 }
 
-// segmentsLocked returns how many core and provider segments count for a memory's limit, and
-// that limit.
-func (m *memory) segmentsLocked(limit int) (cores, providers, most int) {
-	members := []*memory{m}
-	if m.pool != nil {
-		members, limit = m.pool.members, m.pool.MaxSegments
+// segmentsLocked returns how many core and provider segments a memory has, and how many of each
+// kind it may have at present.
+func (m *memory) segmentsLocked(limit int) (cores, providers, mostCores, mostProviders int) {
+	cores, providers = len(m.cores.sorted()), m.made
+	p := m.pool
+	if p == nil {
+		return cores, providers, limit, limit
 	}
-	for _, o := range members {
-		cores += len(o.cores.sorted())
-		providers += o.made
+	mostCores, mostProviders = p.MaxSegments, p.MaxSegments
+	for _, o := range p.members {
+		if o != m {
+			mostCores -= max(0, len(o.cores.sorted())-p.MinSegments)
+			mostProviders -= max(0, o.made-p.MinSegments)
+		}
 	}
-	return cores, providers, limit
+	own := cmp.Or(p.OwnSegments, math.MaxInt)
+	return cores, providers, min(own, p.MinSegments+max(0, mostCores)), min(own, p.MinSegments+max(0, mostProviders))
 }

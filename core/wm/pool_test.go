@@ -73,6 +73,43 @@ func TestPoolIsShared(t *testing.T) {
 	}
 }
 
+// One memory of a pool does not take the segments of all: it has so many of its own, and others
+// a few in any case.
+func TestPoolSharesSegments(t *testing.T) {
+	w := wm.New(wm.Config{Types: testTypes})
+	pool := &wm.Pool{MaxBytes: 1 << 20, MinBytes: 64 << 10, MaxSegments: 12, MinSegments: 2, OwnSegments: 6}
+	for i, want := range []int{6, 6, 6, 2, 2} {
+		name := fmt.Sprintf("M%d", i)
+		if err := pool.Add(w, name, engram.Bounds{}); err != nil {
+			t.Fatal(err)
+		}
+		var cores, providers int
+		add := map[*int]func(n int) error{
+			&cores: func(n int) error {
+				return w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID(fmt.Sprintf("%s/C%d", name, n))})
+			},
+			&providers: func(n int) error {
+				u := change("a", n, blob(10))
+				u.Entity = engram.MustID(fmt.Sprintf("%s/C0/p%d/a", name, n))
+				return commitTo(t, w, one(u))
+			},
+		}
+		for _, made := range []*int{&cores, &providers} {
+			var err error
+			for ; err == nil && *made < 20; *made++ {
+				err = add[made](*made)
+			}
+			*made-- // the last was refused
+			if engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), fmt.Sprintf("%s may have %d ", name, want)) {
+				t.Errorf("a segment of %s too many: %v", name, err)
+			}
+		}
+		if cores != want || providers != want {
+			t.Errorf("%s has %d core and %d provider segments, want %d of each", name, cores, providers, want)
+		}
+	}
+}
+
 // A memory of a pool that has no bound of its own has the pool's, and gives way to others.
 func TestPoolBoundsWhatHasNoBounds(t *testing.T) {
 	w := wm.New(wm.Config{Types: testTypes})

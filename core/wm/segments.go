@@ -43,10 +43,10 @@ func (w *WM) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error {
 		return nil
 	}
 	w.mu.Lock()
-	n, _, most := m.segmentsLocked(w.limits.MaxSegments)
+	n, _, most, _ := m.segmentsLocked(w.limits.MaxSegments)
 	w.mu.Unlock()
 	if n >= most {
-		return tooManySegments(s.ID, n, "core")
+		return tooManySegments(m, s.ID, n, "core")
 	}
 	s.ID = child(m.id, s.ID.CoreSegment())
 	if w.journal != nil {

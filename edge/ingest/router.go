@@ -200,7 +200,11 @@ func (r *router) unread(ch *channel, data []byte) (*route, []output, error) {
 		if rt.core, err = r.addSegment(id, engram.ValueType, "_as_recorded"); err != nil {
 			return nil, nil, err
 		}
-		if err := r.finishRoute(ch, rt, nil); err != nil {
+		fields, err := rt.readName()
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := r.finishRoute(ch, rt, fields); err != nil {
 			return nil, nil, err
 		}
 		ch.unread = rt
@@ -220,13 +224,11 @@ func (ch *channel) holds(rule *Rule, values [][]byte) bool {
 	return true
 }
 
-// build makes the route's target known and compiles its conversion.
-func (r *router) build(ch *channel, rt *route) error {
-	var err error
+// readName reads how the rule names entities, and returns the fields of the message that it names.
+func (rt *route) readName() (fields []string, err error) {
 	if rt.name, err = parseTemplate(rt.rule.entity()); err != nil {
-		return err
+		return nil, err
 	}
-	var fields []string
 	for _, f := range rt.name.fields {
 		if f == "topic" {
 			rt.fields = append(rt.fields, -1)
@@ -234,6 +236,15 @@ func (r *router) build(ch *channel, rt *route) error {
 		}
 		rt.fields = append(rt.fields, len(fields))
 		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// build makes the route's target known and compiles its conversion.
+func (r *router) build(ch *channel, rt *route) error {
+	fields, err := rt.readName()
+	if err != nil {
+		return err
 	}
 	if rt.rule.keepsType() {
 		err = r.keep(ch, rt, fields)
@@ -253,12 +264,6 @@ func (r *router) build(ch *channel, rt *route) error {
 // the message.
 func (r *router) finishRoute(ch *channel, rt *route, fields []string) error {
 	var err error
-	if rt.name.literals == nil {
-		if rt.name, err = parseTemplate(rt.rule.entity()); err != nil {
-			return err
-		}
-		rt.fields = []int{-1}
-	}
 	if rt.provider, err = rt.core.Child(r.provider); err != nil {
 		return err
 	}

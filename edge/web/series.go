@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
@@ -110,72 +111,82 @@ func (p *plots) fill(ctx context.Context, s *span, h held, numbers *numbers, int
 	return p.bin(ctx, s, h, numbers, into)
 }
 
-// bin puts the values of a span into bins: of a long one by several processors, each of which reads a part of the time.
+// bin puts the values of a span into bins: of a long one by several processors, each of which reads one part of the time after
+// the other. There are more parts than processors: some are read faster than others, and a processor may have other work.
 func (p *plots) bin(ctx context.Context, s *span, h held, of *numbers, into []binned) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	parts := s.split(h)
-	met := make([]map[string]bool, len(parts))
-	bins := make([][]binned, len(parts))
-	work := func(k int) {
-		if err := p.binPart(ctx, parts[k], s, of, bins[k], met[k]); err != nil {
-			cancel(err)
+	n := len(into[0].bins)
+	spans, readers := s.split(h)
+	parts := make([]binnedPart, len(spans))
+	var next atomic.Int32
+	work := func() {
+		for k := int(next.Add(1)) - 1; k < len(parts) && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
+			part := &parts[k]
+			*part = binnedPart{span: spans[k], of: s, n: n, met: map[string]bool{}}
+			if err := p.binPart(ctx, part, of); err != nil {
+				cancel(err)
+			}
 		}
 	}
 	var workers sync.WaitGroup
-	for k := range parts {
-		met[k], bins[k] = map[string]bool{}, into
-		if k == 0 {
-			continue
-		}
-		bins[k] = make([]binned, len(into))
-		for i := range into {
-			bins[k][i].bins = make([]bucket, len(into[i].bins))
-		}
-		workers.Go(func() { work(k) })
+	for range readers - 1 {
+		workers.Go(work)
 	}
-	work(0)
+	work()
 	workers.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for k, part := range parts {
+	for k := range parts {
+		part := &parts[k]
 		s.miss(part.missing)
-		for _, typ := range slices.Sorted(maps.Keys(met[k])) {
+		for _, typ := range slices.Sorted(maps.Keys(part.met)) {
 			if _, err := of.meet(ctx, typ); err != nil {
 				return err
 			}
 		}
-		if k == 0 {
-			continue
-		}
-		for i := range into {
-			for at := range into[i].bins {
-				into[i].bins[at].join(&bins[k][i].bins[at])
+		for i := range part.bins {
+			for at := range part.bins[i] {
+				into[i].bins[part.first+at].join(&part.bins[i][at])
 			}
 		}
 	}
 	return nil
 }
 
-// binPart puts the values of a part of a span into the bins of the span, and notes which types are met.
-func (p *plots) binPart(ctx context.Context, part, s *span, of *numbers, into []binned, met map[string]bool) error {
+// binnedPart is a part of a span that has n bins.
+type binnedPart struct {
+	*span
+	of    *span
+	n     int
+	met   map[string]bool // types
+	first int             // the first bin with a time of the part
+	bins  [][]bucket      // by path, from the first one on
+}
+
+// binPart puts the values of a part of a span into its bins, and notes which types are met.
+func (p *plots) binPart(ctx context.Context, part *binnedPart, of *numbers) error {
 	if part.from >= part.to {
 		return nil
 	}
-	n := len(into[0].bins)
-	q := engram.SelectID(s.entity, engram.In(engram.Interval{Start: part.from, End: part.to}))
-	q.AsOf = s.asOf
+	part.first = part.of.binOf(part.from, part.n)
+	part.bins = make([][]bucket, len(of.paths))
+	for i := range part.bins {
+		part.bins[i] = make([]bucket, part.of.binOf(part.to-1, part.n)-part.first+1)
+	}
+	q := engram.SelectID(part.entity, engram.In(engram.Interval{Start: part.from, End: part.to}))
+	q.AsOf = part.asOf
 	q.Numbers = &engram.Numbers{
 		Paths: of.paths, Instance: of.instance,
 		Take: func(t engram.Time, row []float64) error {
-			at := s.binOf(t, n)
+			at := part.of.binOf(t, part.n) - part.first
 			for i, v := range row {
-				into[i].bins[at].add(t, v)
+				part.bins[i][at].add(t, v)
 			}
 			return nil
 		},
-		Met: func(typ string) { met[typ] = true },
+		Met: func(typ string) { part.met[typ] = true },
 	}
 	return p.svc.QueryParts(ctx, q, func(r *engram.Result) error {
 		part.miss(r.Missing)

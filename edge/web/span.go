@@ -14,8 +14,9 @@ const (
 	// windowCount and windowBytes are how much of an entity's history is read at once, about.
 	windowCount = 8192
 	windowBytes = 8 << 20
-	// maxReaders bounds the parts of a history that are read at once.
+	// maxReaders bounds the parts of a history that are read at once, and partsEach those that each reader reads.
 	maxReaders = 4
+	partsEach  = 6
 	// maxGaps bounds the notes of what is missing that a piece tells.
 	maxGaps = 1000
 )
@@ -95,15 +96,16 @@ func heldOf(s *engram.Stats) (h held) {
 	return h
 }
 
-// split cuts a span into parts that can be read at the same time, if it is long.
-func (s *span) split(h held) []*span {
+// split cuts a span into parts that can be read at the same time, if it is long, and says by how many readers.
+func (s *span) split(h held) (parts []*span, readers int) {
 	from, to := max(s.from, h.first), min(s.to, h.last.Add(1))
 	n := 1
 	if from < to {
 		count := float64(h.count) * float64(to.Sub(from)) / float64(h.last.Add(1).Sub(h.first))
-		n = max(1, min(runtime.GOMAXPROCS(0), maxReaders, int(count/(2*windowCount))))
+		readers = min(runtime.GOMAXPROCS(0), maxReaders)
+		n = max(1, min(partsEach*readers, int(count/(2*windowCount))))
 	}
-	parts := make([]*span, n)
+	parts = make([]*span, n)
 	for i := range parts {
 		part := *s
 		if i > 0 {
@@ -114,7 +116,7 @@ func (s *span) split(h held) []*span {
 		}
 		parts[i] = &part
 	}
-	return parts
+	return parts, max(1, min(readers, n))
 }
 
 // each visits the snapshots of a span in the order of time. It reads the history window by window, each of about as

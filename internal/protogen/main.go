@@ -1,5 +1,5 @@
 // Command protogen writes gen/ from api/: it compiles the .proto files and hands
-// them to the plugins that go.mod pins as tools, so that nothing but Go is needed. The
+// them to the plugin that go.mod pins as a tool, so that nothing but Go is needed. The
 // descriptors of api/ for the client for Python go into its package, as one file.
 // TypeScript, gen/es, needs Node.js: it is written where "npm ci --prefix edge/web/app" was
 // run, and stays as it is elsewhere.
@@ -77,10 +77,6 @@ func generate(apiDir, genDir string) error {
 	if err := run(exec.Command("go", "tool", "protoc-gen-go"), req, genDir); err != nil {
 		return err
 	}
-	req.FileToGenerate = connected
-	if err := run(exec.Command("go", "tool", "protoc-gen-connect-go"), req, genDir); err != nil {
-		return err
-	}
 	if err := writeDescriptors(req.ProtoFile, python); err != nil {
 		return err
 	}
@@ -92,10 +88,6 @@ func generate(apiDir, genDir string) error {
 	req.Parameter = proto.String("target=ts,import_extension=js")
 	return run(exec.Command("node", typeScript), req, filepath.Join(genDir, "es"))
 }
-
-// connected are the files whose services have Connect's clients and handlers. Those of features need
-// none: package feature serves and calls them by their names.
-var connected = []string{"engram/v1/memory.proto", "engram/v1/names.proto"}
 
 // python is where the client for Python has the descriptors of api/, as part of its package.
 const python = "clients/python/src/engram/api.binpb"

@@ -124,12 +124,12 @@ func (st *step) free(acc *Pose, q *query) bool {
 	if code != OK {
 		return failed(st.edge, code, a, b, s, q)
 	}
-	acc.moveBetween(a, b, u, flags, q)
+	q.moveBetween(acc, a, b, u, flags)
 	return true
 }
 
 // moveBetween sets acc to the pose that its samples give a free edge's child.
-func (acc *Pose) moveBetween(a, b *sample[Pose], u float64, flags Flags, q *query) {
+func (q *query) moveBetween(acc *Pose, a, b *sample[Pose], u float64, flags Flags) {
 	q.flags |= flags
 	if a.t < q.oldest {
 		q.oldest = a.t

@@ -63,7 +63,14 @@ type Failure struct {
 type subject struct {
 	kind   string // "edge", "path" or "frame"
 	of, to string // the frames; of alone for a frame
-	edge   *edge
+	edge   bell   // of an edge alone
+}
+
+// bell is an edge as far as a [Failure] knows it: whoever imports Failure would compile the
+// histories of an *edge, too.
+type bell interface {
+	// written returns a channel that the next write closes.
+	written() <-chan struct{}
 }
 
 // Edge returns the frames of the guilty edge; empty for UnknownFrame and

@@ -150,7 +150,7 @@ func (ts *terms) walkFree(acc *Pose, st *step, q *query) bool {
 		return failed(st.edge, res.code, res.a, res.b, s, q)
 	}
 	parent := *acc
-	acc.moveBetween(res.a, res.b, res.u, res.flags, q)
+	q.moveBetween(acc, res.a, res.b, res.u, res.flags)
 	ts.addFree(&parent, acc, &res, st, s, q)
 	return true
 }

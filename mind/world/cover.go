@@ -166,7 +166,7 @@ func (all Components) cover(root int32, columns []column, of *node) (covers []Co
 		if !boxed {
 			boxes, boxed = f.solids(root, of), true
 		}
-		if cover, ok := c.reach(f.item(c.Name), sensor, columns, boxes); ok {
+		if cover, ok := reach(c, f.item(c.Name), sensor, columns, boxes); ok {
 			covers = append(covers, cover)
 		}
 	}
@@ -183,7 +183,7 @@ func (all Components) cover(root int32, columns []column, of *node) (covers []Co
 }
 
 // reach returns how much of the columns a component reaches, whose own item may be nil.
-func (c *ComponentStatement) reach(own, sensor *node, columns []column, boxes []solid) (Cover, bool) {
+func reach(c *ComponentStatement, own, sensor *node, columns []column, boxes []solid) (Cover, bool) {
 	sensorFromRoot := sensor.rootFromItem.Inverse()
 	v := *c.Component.View
 	v.Vertical = max(v.Vertical, flat)

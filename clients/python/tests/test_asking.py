@@ -63,6 +63,55 @@ class Asking(WithServer):
             self.m.commit("Speech/Text/else/where", {"text": "c"})
             w.get(timeout=0.5)
 
+    def test_where_of_a_watch(self):
+        """A member that no payload can have is told at the call, before anything comes."""
+        said, seen = self.entity("Speech/Text"), self.entity("Object/Instance")
+        for e, where, told in ((said, 'txt == "a"', "asks for txt: engram.speech.Text has no such member; did you mean text"),
+                               (seen, "confidence > 0.5 && pose.positon.z < 1.0", "pose.positon.z: engram.object.Instance has no such member; did you mean position"),
+                               ([said, seen], "payload.poze.x > 1", "did you mean pose")):
+            with self.subTest(where), self.assertWarnsRegex(UserWarning, told) as warned, self.m.watch(e, where=where):
+                pass
+            self.assertEqual(warned.warnings[0].filename, __file__)
+        fine = ['text == "txt.y" || text.contains(r"a.b")  // as txt', "frame_id == 'map' && pose.position.z < 1.0 && time.getHours() > 3", "type == 'x' || has(payload.pose)",
+                "size(pose.position.x) == 1 && math.abs(confidence) > 0.1"]
+        with warnings.catch_warnings(record=True) as warned:
+            for where in fine:
+                self.m.watch([said, seen], where=where).close()
+            self.m.watch("RobotState/Proprioception", where="position.exists(p, p > 1.0) && name.all(n, n != '')").close()
+            self.m.watch("GeneralPurpose/Asked", where="anything.at.all == 1").close()
+        self.assertEqual([str(w.message) for w in warned], [])
+        with self.assertRaisesRegex(engram.NotFound, "pose.positon: .*did you mean position"):
+            self.m.watch(seen, fields="pose.positon")
+
+    def test_names_that_are_near(self):
+        """An error about a name says which one may be meant."""
+        e = self.entity("Speech/Text")
+        s = self.m.get(self.m.commit(e, {"text": "a"}))
+        for call, kind, told in ((lambda: self.m.commit("Speech/Txt/a/b", {"text": "a"}), engram.NotFound, "did you mean Speech/Text"),
+                                 (lambda: self.m.type("engram.speech.Txt"), engram.NotFound, "did you mean engram.speech.Text"),
+                                 (lambda: self.m.commit(e, {"text": "a"}, type="engram.speech.Txt"), engram.NotFound, "did you mean engram.speech.Text"),
+                                 (lambda: s["txt"], KeyError, "no member txt; there are .*text"), (lambda: s.value["txt"], KeyError, "there are .*text"),
+                                 (lambda: self.m.commit("Vision/ImageRGB/a/b", np.zeros((2, 3, 3))), engram.Invalid, "not an array of shape 2 x 3 x 3; engram.image"),
+                                 (lambda: engram.image(np.zeros((2, 3, 3))), engram.Invalid, "without one they are 1, 3 or 4 of uint8"),
+                                 (lambda: engram.image("a.png"), engram.Invalid, "an array of pixels is wanted, not 'a.png'")):
+            with self.subTest(told), self.assertRaisesRegex(kind, told):
+                call()
+        self.assertIsNone(s.value.get("txt"))
+        self.assertFalse(hasattr(s.value, "txt"))
+        with self.assertWarnsRegex(UserWarning, "Speech/Txt: there is no such segment yet; did you mean Speech/Text"), self.m.watch(["Speech/Txt/a/b", "Speech/Text", "Speech/*"]):
+            pass
+        with self.assertRaises(AttributeError) as wrong:
+            self.fail(engram.conect)
+        self.assertEqual((wrong.exception.name, wrong.exception.obj), ("conect", engram))  # of which Python makes a proposal
+
+    def test_addresses(self):
+        """Who finds no server is told how one is started there, where one can be."""
+        for address, told in (("http://127.0.0.1:9", "refused; start a server there with 'engram serve --listen 127.0.0.1:9'$"),
+                              ("unix:/nowhere/e.sock", "No such file or directory; start a server there with 'engram serve --listen unix:/nowhere/e.sock'$"),
+                              ("local:/nowhere/e.local", "No such file or directory$")):
+            with self.subTest(address), self.assertRaisesRegex(engram.Unavailable, told):
+                engram.connect(address)
+
     def test_fields(self):
         e = self.entity("Speech/Text")
         for ask in (lambda: self.m.query(e, fields=["txt"]), lambda: self.m.watch(e, fields=["txt"]), lambda: self.m.watch("Speech", fields="txt.x")):

@@ -2,13 +2,16 @@ import asyncio
 import functools
 import os
 import pickle
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -16,6 +19,8 @@ from support import BINARY, Server, WithServer, run, until
 
 import engram
 from engram import _rpc
+
+T = engram.Time
 
 
 class Memory(WithServer):
@@ -402,6 +407,42 @@ class Reconnect(unittest.TestCase):
                 finally:
                     server.close()
 
+    def test_watch_of_what_a_server_kept(self):
+        """What was delivered before a server was started again, and what was there before the watch, does not come again."""
+        folder = tempfile.mkdtemp(prefix="engram-py-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        server = Server("--data", folder)
+        self.addCleanup(server.close)
+        said, heard = "Speech/Text/me/said", "Speech/Text/you/said"
+        with engram.connect(server.socket) as m, engram.connect(server.socket) as other:
+            m.commit_all([m.update(said, {"text": str(i)}, time=T(i)) for i in range(6)])
+            with self.assertWarnsRegex(UserWarning, "asks for txt"):
+                idle = other.watch("Speech", where="text == 'new' || txt == 'new'")
+            watches = {"last": other.watch("Speech", backfill=2), "since": other.watch("Speech", backfill=T(3)), "now": other.watch("Speech"),
+                       "idle": idle, "newest": other.watch("Speech", backfill=1, newest_only=True)}
+            had = {"last": 2, "since": 3, "now": 0, "idle": 0, "newest": 1}
+            for life in range(3):
+                # The last two arrive at once, and one of them before the times that are there.
+                m.commit_all([m.update(said, {"text": "x"}, time=T(10 + life)), m.update(heard, {"text": "x"}, time=T(life))])
+                for name, w in watches.items():
+                    for _ in range(had[name] if life == 0 else 0):
+                        w.get(timeout=120)
+                    if name not in ("idle", "newest"):
+                        got = [w.get(timeout=120) for _ in range(2)]
+                        self.assertEqual([(u.id, u.restarted) for u in got], [(f"{said}/{T(10 + life)}", life > 0), (f"{heard}/{T(life)}", False)], name)
+                server.stop()
+                server.start()
+            m.commit(said, {"text": "new"}, time=T(20))
+            for name, w in watches.items():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the filter of the idle one fails
+                    u = w.get(timeout=120)
+                while name == "newest" and u.time != 20:
+                    u = w.get(timeout=120)
+                self.assertEqual((u.id, u["text"]), (f"{said}/{T(20)}", "new"), name)
+                self.assertTrue(u.restarted or name == "newest", name)
+                w.close()
+
     def test_a_slow_network(self):
         """A server is reached whose first answer takes longer than the pause between attempts to connect."""
         server = Server()
@@ -496,10 +537,19 @@ class SilentServer(WithServer):
             entity = self.entity("Speech/Text")
             update = self.m.update(entity, {"text": "hello"})
             m.commit_all([update])
-            self.stop()
-            with self.assertRaises(engram.Unavailable):
-                m.commit_all([update])
-            self.go_on()
+            with m.watch(entity, backfill=1) as w, m.stream() as stream:
+                self.assertEqual(next(w)["text"], "hello")
+                stream.commit(entity, {"text": "hello"})
+                stream.flush()
+                self.assertEqual(next(w)["text"], "hello")
+                self.stop()
+                stream.commit(entity, {"text": "lost"})
+                for waits in (lambda: m.commit_all([update]), lambda: next(w._sources[0].subscription.batches())):
+                    with self.assertRaises(engram.Unavailable):
+                        waits()
+                with self.assertRaises(engram.Unavailable):
+                    stream.flush()
+                self.go_on()
 
 
 class Import(unittest.TestCase):

@@ -1,8 +1,10 @@
 """Memories on several servers, and of several robots."""
 
+import threading
 import unittest
+from unittest import mock
 
-from support import Fleet
+from support import Fleet, until
 
 import engram
 
@@ -61,6 +63,49 @@ class Robots(Fleet):
         with self.assertRaisesRegex(engram.Unavailable, "second.*answers there, not 'first'"):
             servers.reach([self.second.socket + "x", self.second.http], "first")
         self.assertEqual(servers.reach([self.second.http], "second").address, self.second.http)
+
+    def test_a_robot_that_is_gone(self):
+        """It is Unavailable after the detection timeout, for each kind of call, and when the names have lost it."""
+        probe, e = self.robot("probe", "Object"), "probe:Object/Instance/gone/cup"
+        with engram.connect(self.rover.socket, detection_timeout=0.5) as m, m.watch("Speech") as watch:
+            until(lambda: "probe:Object" in m.memories())
+            m.commit(e, {"frame_id": "map"})
+            probe.stop()
+            calls = [m.latest, m.query, lambda e: m.query(e, where="true"), m.watch, m.segments, lambda e: m.commit(e, {"frame_id": "map"}),
+                     lambda e: m.predict(e, at="now")]
+            for i, call in enumerate(calls):
+                with self.subTest(i), self.assertRaisesRegex(engram.Unavailable, "no sign of life for 0.5 s|does not have it any more"):
+                    call(e)
+            with mock.patch.object(m._servers.rpc(), "unary", return_value=b""), self.assertRaisesRegex(engram.Unavailable, "does not have it any more"):
+                m._servers.names(fresh=True)
+                m.latest(e)
+            m.commit("Speech/Text/gone/op", {"text": "here"})  # own memories are there
+            self.assertEqual(watch.get(timeout=120).entity, "Speech/Text/gone/op")
+        with self.assertRaisesRegex(engram.Invalid, "detection_timeout=0"):
+            engram.connect(self.rover.socket, detection_timeout=0)
+
+    def test_a_server_that_takes_its_time(self):
+        """One that is alive is waited for."""
+        slow, go_on = self.m.host("Slow", timeout="60s"), threading.Event()
+        slow.add_segment("State", {"n": int})
+        slow.on_query(lambda asked: go_on.wait(60))
+        with engram.connect(self.rover.http) as m, slow:
+            home, asked = m._servers.home, []
+            home.detection = 0.02
+
+            def answers(timeout):
+                asked.append(timeout)
+                if len(asked) == 5:
+                    go_on.set()
+                return True
+
+            self.assertTrue(home.answers(60))
+            with mock.patch.object(home, "answers", answers):
+                for ask in (lambda: m.query("Slow/State/a/b"), lambda: m.query("Slow", where="true")):
+                    asked.clear()
+                    go_on.clear()
+                    self.assertEqual(len(ask()), 0)
+                    self.assertGreaterEqual(len(asked), 5)
 
 
 if __name__ == "__main__":

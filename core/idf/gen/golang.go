@@ -140,24 +140,20 @@ func goPackage(name string) string {
 // the namespace before it.
 func (g *goWriter) nameTypes(m *model) {
 	count := map[string]int{}
-	each := func(f func(v any, k *pkg, short string)) {
-		for _, k := range m.packages {
-			for _, e := range k.enums {
-				f(e, k, e.short)
-			}
-			for _, o := range k.objects {
-				f(o, k, o.short)
-			}
+	for _, k := range m.packages {
+		for _, short := range k.types() {
+			count[camel(short)]++
 		}
 	}
-	each(func(_ any, _ *pkg, short string) { count[camel(short)]++ })
-	each(func(v any, k *pkg, short string) {
-		name := camel(short)
-		if count[name] > 1 {
-			name = camel(k.name[strings.LastIndex(k.name, ".")+1:]) + name
+	for _, k := range m.packages {
+		for v, short := range k.types() {
+			name := camel(short)
+			if count[name] > 1 {
+				name = camel(k.name[strings.LastIndex(k.name, ".")+1:]) + name
+			}
+			g.names[v] = g.taken.free(name)
 		}
-		g.names[v] = g.taken.free(name)
-	})
+	}
 }
 
 // doc writes a comment.

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -23,6 +24,22 @@ type pkg struct {
 	name    string // such as "engram.object"; may be empty
 	objects []*object
 	enums   []*enum
+}
+
+// types yields the enumerations and objects, with their names without the package.
+func (k *pkg) types() iter.Seq2[any, string] {
+	return func(yield func(any, string) bool) {
+		for _, e := range k.enums {
+			if !yield(e, e.short) {
+				return
+			}
+		}
+		for _, o := range k.objects {
+			if !yield(o, o.short) {
+				return
+			}
+		}
+	}
 }
 
 // object is a class.

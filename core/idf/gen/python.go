@@ -56,13 +56,9 @@ func writePython(m *model, o Options) (map[string][]byte, error) {
 		for _, module := range p.modules {
 			names[module] = true
 		}
-		for _, e := range k.enums {
-			p.names[e] = names.free(pythonClass(e.short))
-			shorts[p.names[e]]++
-		}
-		for _, o := range k.objects {
-			p.names[o] = names.free(pythonClass(o.short))
-			shorts[p.names[o]]++
+		for v, short := range k.types() {
+			p.names[v] = names.free(pythonClass(short))
+			shorts[p.names[v]]++
 		}
 		p.taken[k] = names
 	}
@@ -71,8 +67,8 @@ func writePython(m *model, o Options) (map[string][]byte, error) {
 	for _, k := range m.packages {
 		out[p.modules[k]+".py"] = p.module(k)
 		var names []string // that no other module has
-		for _, name := range p.names {
-			if shorts[name] == 1 && !strings.HasPrefix(name, "_") && p.has(k, name) {
+		for v := range k.types() {
+			if name := p.names[v]; shorts[name] == 1 && !strings.HasPrefix(name, "_") {
 				names = append(names, name)
 			}
 		}
@@ -97,11 +93,6 @@ func pythonClass(short string) string {
 		return "M" + short
 	}
 	return short
-}
-
-func (p *pythonWriter) has(k *pkg, name string) bool {
-	return slices.ContainsFunc(k.enums, func(e *enum) bool { return p.names[e] == name }) ||
-		slices.ContainsFunc(k.objects, func(o *object) bool { return p.names[o] == name })
 }
 
 // flatten gives those objects the members of their bases that cannot be subclasses, as

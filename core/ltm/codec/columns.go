@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
@@ -287,17 +288,17 @@ func (e *columnsEncoder) Close() error {
 }
 
 // openColumns returns what a message has in columns, and the times of its payloads' snapshots; nil if it is in plain form,
-// which m is made then.
-func openColumns(m *Message) (*ltmv1.Columns, []int64, error) {
+// which m is made then. All share m's bytes.
+func openColumns(m *Message) (*columnsBody, []int64, error) {
 	if m.Type != ColumnsType {
 		return nil, nil, nil
 	}
-	body := &ltmv1.Columns{}
-	if err := proto.Unmarshal(m.Bytes, body); err != nil {
+	body := &columnsBody{}
+	if err := body.parse(m.Bytes); err != nil {
 		return nil, nil, engram.Errorf(engram.Corrupt, ColumnsType, "a message is damaged: %w", err)
 	}
-	if body.Version == columnsPlain {
-		m.Bytes = body.Plain
+	if body.version == columnsPlain {
+		m.Bytes = body.plain
 		return nil, nil, nil
 	}
 	times := make([]int64, 0, len(m.Snapshots))
@@ -307,14 +308,60 @@ func openColumns(m *Message) (*ltmv1.Columns, []int64, error) {
 		}
 	}
 	switch {
-	case body.Version != columnsVersion:
-		return nil, nil, engram.Errorf(engram.Unsupported, ColumnsType, "layout %d is not known; a newer version of Engram wrote it", body.Version)
-	case int(body.Payloads) != len(times):
-		return nil, nil, engram.Errorf(engram.Corrupt, ColumnsType, "a message of %d payloads stands for snapshots of %d", body.Payloads, len(times))
-	case body.Bytes > maxColumnsPlain:
-		return nil, nil, engram.Errorf(engram.Corrupt, ColumnsType, "a message of %d bytes of payloads; at most %d are read", body.Bytes, maxColumnsPlain)
+	case body.version != columnsVersion:
+		return nil, nil, engram.Errorf(engram.Unsupported, ColumnsType, "layout %d is not known; a newer version of Engram wrote it", body.version)
+	case int(body.payloads) != len(times):
+		return nil, nil, engram.Errorf(engram.Corrupt, ColumnsType, "a message of %d payloads stands for snapshots of %d", body.payloads, len(times))
+	case body.bytes > maxColumnsPlain:
+		return nil, nil, engram.Errorf(engram.Corrupt, ColumnsType, "a message of %d bytes of payloads; at most %d are read", body.bytes, maxColumnsPlain)
 	}
 	return body, times, nil
+}
+
+// columnsBody is a message of type engram.ltm.v1.Columns that was not copied.
+type columnsBody struct {
+	version, payloads      uint32
+	bytes                  uint64
+	structure, data, plain []byte
+}
+
+func (c *columnsBody) parse(b []byte) error {
+	for len(b) > 0 {
+		number, wire, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		var v uint64
+		var content []byte
+		at := n
+		switch wire {
+		case protowire.VarintType:
+			v, n = protowire.ConsumeVarint(b[at:])
+		case protowire.BytesType:
+			content, n = protowire.ConsumeBytes(b[at:])
+		default:
+			n = protowire.ConsumeFieldValue(number, wire, b[at:])
+		}
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		b = b[at+n:]
+		switch {
+		case wire == protowire.VarintType && number == 1:
+			c.version = uint32(v)
+		case wire == protowire.VarintType && number == 2:
+			c.payloads = uint32(v)
+		case wire == protowire.VarintType && number == 3:
+			c.bytes = v
+		case wire == protowire.BytesType && number == 4:
+			c.structure = content
+		case wire == protowire.BytesType && number == 5:
+			c.data = content
+		case wire == protowire.BytesType && number == 6:
+			c.plain = content
+		}
+	}
+	return nil
 }
 
 type columnsDecoder struct {
@@ -344,7 +391,7 @@ func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bo
 		copy(out, m.Snapshots)
 		return out, nil
 	}
-	t, err := parseTree(body.Structure, body.Data, times, func(which []int64, root int) idf.Kept {
+	t, err := parseTree(body.structure, body.data, times, func(which []int64, root int) idf.Kept {
 		return members.ofPayload(m.Snapshots, slices.Index(which, int64(root)+1))
 	}, nil)
 	if err != nil {
@@ -363,7 +410,7 @@ func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bo
 	}
 	var slab []byte
 	if members == nil {
-		slab = make([]byte, 0, int(body.Bytes))
+		slab = make([]byte, 0, int(body.bytes))
 	}
 	snapshots := make([]engram.Snapshot, len(m.Snapshots))
 	instances := make([]engram.Instance, 0, len(times))
@@ -381,10 +428,10 @@ func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bo
 			slab = t.build(slab, payloads)
 			payloads++
 			if members != nil && start == 0 { // the others are as long, about
-				slab = slices.Grow(slab, min(int(body.Bytes), len(slab)*(len(times)-payloads)))
+				slab = slices.Grow(slab, min(int(body.bytes), len(slab)*(len(times)-payloads)))
 			}
-			if len(slab) > int(body.Bytes) {
-				return nil, engram.Errorf(engram.Corrupt, ColumnsType, "the payloads have more than the %d bytes that they are said to have", body.Bytes)
+			if len(slab) > int(body.bytes) {
+				return nil, engram.Errorf(engram.Corrupt, ColumnsType, "the payloads have more than the %d bytes that they are said to have", body.bytes)
 			}
 			if want == nil || want[i] {
 				snapshots[i].Instances[j].Payload.Bytes = slab[start:len(slab):len(slab)]

@@ -107,11 +107,11 @@ func (w *treeWriter) value(n *node, times []int64) {
 	}
 }
 
-// parseTree is the inverse of append. Of root i it reads what keep(i) keeps. With spare leaves all columns but those of
-// presence and of counts are left unread, see [node.load]; then there is no keep, and the tree is lost when these are emptied.
-// Errors are Corrupt.
+// parseTree is the inverse of append. Of root i it reads what keep(i) keeps. With spare leaves the columns are left unread, see
+// [node.load], but for those of presence and of counts, there is no node of what is not kept, and the tree is lost when the
+// leaves are emptied. Errors are Corrupt.
 func parseTree(structure, data []byte, times []int64, keep func(which []int64, root int) idf.Kept, spare *leaves) (*tree, error) {
-	plain, err := vector.Decompress(structure, maxColumnsPlain)
+	plain, err := vector.Decompress(structure, maxColumnsPlain, spare.room())
 	if err != nil {
 		return nil, err
 	}
@@ -137,12 +137,15 @@ func parseTree(structure, data []byte, times []int64, keep func(which []int64, r
 	}
 	t.kept = r.texts(counts[0])
 	for i := range int(roots) {
-		n, kept := r.node(kindMessage), idf.KeptWhole()
-		if spare == nil {
-			kept = keep(t.which, i)
+		n, own := r.root(), times
+		if counts[i+1] < len(times) {
+			own = t.timesOf(i, times)
 		}
-		r.body(n, counts[i+1], t.timesOf(i, times), 1, kept)
+		r.body(n, counts[i+1], own, 1, keep(t.which, i))
 		t.roots = append(t.roots, n)
+	}
+	if spare != nil {
+		spare.plain = plain
 	}
 	if left := len(r.structure) + len(r.vectors.Head) + len(r.vectors.Data); r.err == nil && left > 0 {
 		r.fail("%d bytes too many", left)
@@ -161,11 +164,25 @@ type treeReader struct {
 	err       error
 }
 
-// leaves has the nodes of a tree whose columns are left unread. The next such tree takes them over: with many small messages
-// most of the time would go into making them.
+// leaves has the nodes of a tree whose columns are left unread, and the memory of what is read of it. The next such tree
+// takes them over: with many small messages most of the time would go into making them.
 type leaves struct {
-	nodes []*node // those that are not in use are empty
-	n     int     // of these in use
+	nodes  []*node // those that are not in use are empty
+	n      int     // of these in use
+	plain  []byte  // the structure
+	ints   []int64
+	floats []uint64
+}
+
+// maxLeft bounds the bytes, and the values, of what leaves keep for the next tree.
+const maxLeft = 16 << 10
+
+// room returns room for a structure.
+func (l *leaves) room() []byte {
+	if l == nil {
+		return nil
+	}
+	return l.plain
 }
 
 // unread is a column that was passed over: where it begins.
@@ -175,11 +192,17 @@ type unread struct {
 	times []int64
 }
 
-// node returns an empty node.
-func (r *treeReader) node(k kind) *node {
+// root returns an empty node of a whole payload.
+func (r *treeReader) root() *node { return r.node(kindMessage, idf.KeptWhole()) }
+
+// node returns an empty node; nil if nothing of it is kept and columns are left unread.
+func (r *treeReader) node(k kind, keep idf.Kept) *node {
 	l := r.leaves
 	if l == nil {
-		return &node{kind: k}
+		return &node{kind: k, skip: !keep.Any()}
+	}
+	if !keep.Any() {
+		return nil
 	}
 	if l.n == len(l.nodes) {
 		l.nodes = append(l.nodes, &node{})
@@ -199,6 +222,24 @@ func (l *leaves) empty() {
 	if l.n = 0; len(l.nodes) > maxTreeNodes/4 {
 		l.nodes = nil
 	}
+	l.plain, l.ints, l.floats = emptied(l.plain), emptied(l.ints), emptied(l.floats)
+}
+
+func emptied[T any](room []T) []T {
+	if cap(room) > maxLeft {
+		return nil
+	}
+	return room[:0]
+}
+
+// take returns n elements of a room, whose values are those of before.
+func take[T any](room *[]T, n int) []T {
+	if len(*room)+n > cap(*room) {
+		*room = make([]T, 0, max(2*cap(*room), n))
+	}
+	at := len(*room)
+	*room = (*room)[:at+n]
+	return (*room)[at : at+n : at+n]
 }
 
 // leave passes over a column of n values, to be read by [node.load].
@@ -208,11 +249,11 @@ func (r *treeReader) leave(f *node, n int, times []int64) {
 }
 
 // load reads a column that was left unread, unless it was loaded. The error is Corrupt.
-func (n *node) load() error {
+func (n *node) load(spare *leaves) error {
 	if n.unread.n == 0 {
 		return nil
 	}
-	r := treeReader{vectors: n.unread.at}
+	r := treeReader{vectors: n.unread.at, leaves: spare}
 	r.column(n, n.unread.n, n.unread.times)
 	n.unread.n = 0
 	return r.err
@@ -259,7 +300,12 @@ func (r *treeReader) ints(n int, reference []int64) []int64 {
 	if !r.room(n) {
 		return nil
 	}
-	v := make([]int64, n)
+	var v []int64
+	if r.leaves != nil {
+		v = take(&r.leaves.ints, n)
+	} else {
+		v = make([]int64, n)
+	}
 	r.vectors.Ints(v, reference)
 	r.check()
 	return v
@@ -284,7 +330,12 @@ func (r *treeReader) floats(n int, single bool) []uint64 {
 	if !r.room(n) {
 		return nil
 	}
-	v := make([]uint64, n)
+	var v []uint64
+	if r.leaves != nil {
+		v = take(&r.leaves.floats, n)
+	} else {
+		v = make([]uint64, n)
+	}
 	r.vectors.Floats(v, single)
 	r.check()
 	return v
@@ -323,89 +374,105 @@ func (r *treeReader) body(m *node, n int, times []int64, depth int, keep idf.Kep
 		if r.err != nil {
 			return
 		}
-		number := r.uvarint()
-		what := r.byte()
-		f := r.node(kind(what & 15))
-		f.number, f.occurs = protowire.Number(number), occurs(what>>4)
-		if r.nodes++; r.nodes > 4*maxTreeNodes || number == 0 || number > uint64(protowire.MaxValidNumber) || f.kind >= kinds ||
-			f.occurs >= occurrences || f.kind == kindMessage && f.occurs == occursUnlessZero || f.occurs == occursPacked && f.kind.wire() == protowire.BytesType {
+		number, what := r.uvarint(), r.byte()
+		k, occurs := kind(what&15), occurs(what>>4)
+		if r.nodes++; r.nodes > 4*maxTreeNodes || number == 0 || number > uint64(protowire.MaxValidNumber) || k >= kinds ||
+			occurs >= occurrences || k == kindMessage && occurs == occursUnlessZero || occurs == occursPacked && k.wire() == protowire.BytesType {
 			r.fail("member %d of kind %d cannot be", number, what)
 			return
 		}
-		m.fields = append(m.fields, f)
-		kept := keep.Member(f.number)
-		f.skip = !kept.Any()
-		switch f.occurs {
+		kept := keep.Member(protowire.Number(number))
+		f := r.node(k, kept)
+		if f != nil {
+			f.number, f.occurs = protowire.Number(number), occurs
+			m.fields = append(m.fields, f)
+		}
+		switch occurs {
 		case occursUnlessZero:
-			r.value(f, n, times, depth, kept)
+			r.value(f, k, n, times, depth, kept)
 		case occursMaybe:
-			f.present.v = r.ints(n, nil)
+			present := r.ints(n, nil)
+			if f != nil {
+				f.present.v = present
+			}
 			there := 0
-			for _, p := range f.present.v {
+			for _, p := range present {
 				if p != 0 {
 					there++
 				}
 			}
 			if there < n {
-				r.value(f, there, nil, depth, kept)
+				r.value(f, k, there, nil, depth, kept)
 			} else {
-				r.value(f, n, times, depth, kept)
+				r.value(f, k, n, times, depth, kept)
 			}
 		default:
-			r.list(f, n, depth, kept)
+			r.list(f, k, n, depth, kept)
 		}
 	}
 }
 
 // list reads a list that occurs n times.
-func (r *treeReader) list(f *node, n, depth int, keep idf.Kept) {
-	f.count.v = r.ints(n, nil)
+func (r *treeReader) list(f *node, k kind, n, depth int, keep idf.Kept) {
+	count := r.ints(n, nil)
 	elems, rest := r.uvarint(), r.byte()
 	if elems > maxListColumns || rest > 1 {
 		r.fail("a list of %d columns", elems)
+		return
 	}
-	longer := make([]int, elems+1) // how many lists have more than i elements; at the end, elements beyond all columns
-	for _, c := range f.count.v {
+	var longer [maxListColumns + 1]int // how many lists have more than i elements; at the end, elements beyond all columns
+	for at, c := range count {
 		if c < 0 || c > vector.MaxCount || rest == 0 && c > int64(elems) {
 			r.fail("a list of %d elements", c)
 			return
 		}
-		for i := range min(uint64(c), elems) {
-			longer[i]++
+		times := 1
+		if at == 0 && allEqual(count) { // as is usual
+			times = n
 		}
-		longer[elems] += int(max(c-int64(elems), 0))
+		for i := range min(uint64(c), elems) {
+			longer[i] += times
+		}
+		longer[elems] += times * int(max(c-int64(elems), 0))
 		if longer[elems] > vector.MaxCount {
 			r.fail("lists of %d elements", longer[elems])
 			return
 		}
+		if times == n {
+			break
+		}
+	}
+	if f != nil {
+		f.count.v = count
 	}
 	for i := range elems + uint64(rest) {
 		if r.err != nil {
 			return
 		}
-		e := r.node(f.kind)
 		r.nodes++
 		kept := keep.Item(int(i))
 		if i == elems && keep.Beyond(int(i)) {
 			kept = idf.KeptWhole()
 		}
-		e.skip = !kept.Any()
-		r.value(e, longer[i], nil, depth, kept)
-		if i < elems {
+		e := r.node(k, kept)
+		r.value(e, k, longer[i], nil, depth, kept)
+		switch {
+		case f == nil:
+		case i < elems:
 			f.elems = append(f.elems, e)
-		} else {
+		default:
 			f.rest = e
 		}
 	}
 }
 
-// value reads the column of a scalar, or the members of a message.
-func (r *treeReader) value(f *node, n int, times []int64, depth int, keep idf.Kept) {
+// value reads the column of a scalar, or the members of a message; f is nil if it is not kept.
+func (r *treeReader) value(f *node, k kind, n int, times []int64, depth int, keep idf.Kept) {
 	switch {
-	case f.kind == kindMessage:
+	case k == kindMessage:
 		r.body(f, n, times, depth+1, keep)
-	case f.skip:
-		r.pass(f.kind, n)
+	case f == nil || f.skip:
+		r.pass(k, n)
 	case r.leaves != nil:
 		r.leave(f, n, times)
 	default:

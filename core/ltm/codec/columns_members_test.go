@@ -136,4 +136,16 @@ func BenchmarkColumnsMembers(b *testing.B) {
 			}
 		})
 	}
+	b.Run("ten as numbers", func(b *testing.B) {
+		rows, err := idf.NewNumberRows(types, paths, 0, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := dec.(codec.NumberDecoder).DecodeNumbers(context.Background(), stored[0], rows); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -19,21 +19,44 @@ func (d *columnsDecoder) DecodeNumbers(ctx context.Context, m Message, rows *idf
 		return nil, err
 	}
 	if body != nil {
-		t, err := parseTree(body.Structure, body.Data, times, nil, &d.leaves)
+		t, err := parseTree(body.structure, body.data, times, func(which []int64, root int) idf.Kept {
+			return keptOf(m.Snapshots, which, root, rows)
+		}, &d.leaves)
 		defer d.leaves.empty()
 		if err != nil {
 			return nil, err
 		}
-		out, ok, err := t.numbers(m.Snapshots, rows)
+		out, ok, err := t.numbers(m.Snapshots, rows, &d.leaves)
 		if ok || err != nil {
 			return out, err
 		}
+	} else if coded.Key && coded.Instance == 0 && len(m.Snapshots) == 1 && len(m.Snapshots[0].Instances) == 1 { // as viewers see them
+		d.plain.parts = d.plain.parts[:0]
+		out := newRows(1, rows.Len())
+		if rows.Instance() > 0 {
+			idf.Unset(out[0])
+		} else if rows.ReadPayload(coded.Type, coded.Bytes, out[0]) != nil {
+			out[0] = nil
+		}
+		return out, nil
 	}
 	all, err := d.Decode(ctx, m, nil)
 	if err != nil {
 		return nil, err
 	}
 	return RowsOf(all, rows), nil
+}
+
+// keptOf returns what is to be read of a root: what the numbers of its first payload that is asked for stand in.
+func keptOf(snapshots []*engram.Snapshot, which []int64, root int, rows *idf.NumberRows) idf.Kept {
+	payload := rows.Instance()
+	for _, s := range snapshots {
+		if n := len(s.Instances); rows.Instance() < n && which[payload] == int64(root)+1 {
+			return rows.Of(s.Instances[rows.Instance()].Payload.Type).Kept()
+		}
+		payload += len(s.Instances)
+	}
+	return idf.Kept{}
 }
 
 // rootRows are the rows whose payloads have one root.
@@ -44,7 +67,7 @@ type rootRows struct {
 }
 
 // numbers reads a row of each snapshot; ok is false where that needs the payloads. All columns but counts are unread.
-func (t *tree) numbers(snapshots []*engram.Snapshot, rows *idf.NumberRows) (out [][]float64, ok bool, err error) {
+func (t *tree) numbers(snapshots []*engram.Snapshot, rows *idf.NumberRows, spare *leaves) (out [][]float64, ok bool, err error) {
 	out = newRows(len(snapshots), rows.Len())
 	roots, seen := make([]rootRows, len(t.roots)), make([]int32, len(t.roots)+1)
 	payload := 0
@@ -88,7 +111,7 @@ func (t *tree) numbers(snapshots []*engram.Snapshot, rows *idf.NumberRows) (out 
 			if !c.follow() {
 				return nil, false, nil
 			}
-			if ok, err := c.fill(out, r.row); !ok || err != nil {
+			if ok, err := c.fill(out, r.row, spare); !ok || err != nil {
 				return nil, false, err
 			}
 		}
@@ -239,7 +262,7 @@ func (n *node) constant() [][]byte {
 }
 
 // fill puts the numbers into the column of the rows.
-func (c *numberColumn) fill(out [][]float64, row []int32) (ok bool, err error) {
+func (c *numberColumn) fill(out [][]float64, row []int32, spare *leaves) (ok bool, err error) {
 	if c.unnamed {
 		for i, a := range c.at {
 			if a >= 0 {
@@ -256,7 +279,7 @@ func (c *numberColumn) fill(out [][]float64, row []int32) (ok bool, err error) {
 	if n.kind == kindMessage || n.kind == kindText || inSeconds != c.place.InSeconds() || n.kind.wire() != c.place.Wire() {
 		return false, nil
 	}
-	if err := n.load(); err != nil {
+	if err := n.load(spare); err != nil {
 		return false, err
 	}
 	for i, a := range c.at {

@@ -57,10 +57,16 @@ func (t *timeline) coded(ctx context.Context, r *placedRun) ([]codedMessage, err
 // loadCoded loads the versions first to last of run k of block i.
 func loadCoded[T any](ctx context.Context, t *timeline, i int, x *blockIndex, k, first, last int, out []T, as form[T]) (err error) {
 	r := x.runs[k]
+	held, all := as.enter(r, first, last)
+	defer as.leave(r, first, last)
+	if all {
+		copy(out, held)
+		return nil
+	}
 	// What the cache has of them is found without the messages themselves.
 	key := cacheKey{source: t.source, kind: cachePlaces, offset: r.at, at: int64(r.offset)}
-	held, bare := t.cache.get(key)
-	messages, _ := held.([]codedMessage)
+	places, bare := t.cache.get(key)
+	messages, _ := places.([]codedMessage)
 	if !bare {
 		if messages, err = t.coded(ctx, r); err != nil {
 			return err
@@ -71,7 +77,6 @@ func loadCoded[T any](ctx context.Context, t *timeline, i int, x *blockIndex, k,
 		}
 		t.cache.put(key, places, int64(len(places)*placeBytes))
 	}
-	defer as.loaded(r, first, last)
 	def := t.channel(r.channel)
 	if def == nil {
 		return engram.Errorf(engram.Corrupt, t.path, "the channel %d of %s is not defined", r.channel, t.entity)
@@ -90,7 +95,7 @@ func loadCoded[T any](ctx context.Context, t *timeline, i int, x *blockIndex, k,
 			continue
 		}
 		at := cacheKey{source: t.source, kind: cacheDecoded, offset: m.place.chunk, at: m.place.at}
-		if got, held := as.held(at); held {
+		if got, held := as.held(m, at); held {
 			copy(out[a-first:b-first], got[a-m.first:b-m.first])
 			continue
 		}
@@ -116,12 +121,11 @@ func loadCoded[T any](ctx context.Context, t *timeline, i int, x *blockIndex, k,
 				want[v-m.first] = true
 			}
 		}
-		got, at, size, err2 := as.decode(ctx, d, m, want, at)
+		got, err2 := as.decode(ctx, d, m, want, at)
 		if err2 != nil {
 			return engram.Errorf(engram.CodeOf(err2), t.path, "a message of %s in the chunk at %d cannot be decoded: %w", t.entity, m.place.chunk, err2)
 		}
 		copy(out[a-first:b-first], got[a-m.first:b-m.first])
-		t.cache.put(at, got, int64(size))
 	}
 	return nil
 }
@@ -212,7 +216,7 @@ type pooledDecoder struct {
 
 // decode decodes a message and checks that it gave what it was to give.
 func (d *pooledDecoder) decode(ctx context.Context, m *codedMessage, want []bool, members codec.Members) ([]*engram.Snapshot, error) {
-	return decoded(d, m, func(coded codec.Message) ([]*engram.Snapshot, error) {
+	return decoded(d, m, &snapshotRoom{}, func(coded codec.Message) ([]*engram.Snapshot, error) {
 		if members != nil {
 			return d.Decoder.(codec.MemberDecoder).DecodeMembers(ctx, coded, want, members)
 		}
@@ -220,10 +224,11 @@ func (d *pooledDecoder) decode(ctx context.Context, m *codedMessage, want []bool
 	})
 }
 
-// decoded decodes a message in a form and checks that this gave what it was to give.
-func decoded[T any](d *pooledDecoder, m *codedMessage, decode func(coded codec.Message) ([]T, error)) ([]T, error) {
+// decoded decodes a message in a form and checks that this gave what it was to give. The room has the snapshots that the
+// message completes.
+func decoded[T any](d *pooledDecoder, m *codedMessage, room *snapshotRoom, decode func(coded codec.Message) ([]T, error)) ([]T, error) {
 	coded := m.Message
-	coded.Snapshots = m.run.columns.snapshots(m.first, m.last)
+	coded.Snapshots = m.run.columns.snapshotsIn(room, m.first, m.last)
 	got, err := decode(coded)
 	if err != nil {
 		return nil, err

@@ -254,7 +254,7 @@ func (t *timeline) Load(ctx context.Context, i, first, last int) ([]*engram.Snap
 
 // Numbers implements [Timeline].
 func (t *timeline) Numbers(ctx context.Context, i, first, last int, rows *idf.NumberRows) ([][]float64, error) {
-	return load(ctx, t, i, first, last, asRows{t, rows})
+	return load(ctx, t, i, first, last, &asRows{t: t, rows: rows})
 }
 
 // load returns the versions first to last, exclusive, of block i in a form.
@@ -279,13 +279,23 @@ func load[T any](ctx context.Context, t *timeline, i, first, last int, as form[T
 		return nil, err
 	}
 	as.begin(i)
-	if x.order == nil {
+	if x.order == nil || first == last {
 		err = loadRuns(ctx, t, i, x, first, last, out, as)
 		return out, err
 	}
 	// What lies together is loaded together.
 	wanted := slices.Clone(x.order[first:last])
 	slices.Sort(wanted)
+	if least, n := int(wanted[0]), int(wanted[len(wanted)-1]-wanted[0])+1; n == len(wanted) || as.around() && n <= 2*len(wanted) {
+		found := make([]T, n)
+		if err := loadRuns(ctx, t, i, x, least, least+n, found, as); err != nil {
+			return nil, err
+		}
+		for k, o := range x.order[first:last] {
+			out[k] = found[int(o)-least]
+		}
+		return out, nil
+	}
 	found := make([]T, len(wanted))
 	for a := 0; a < len(wanted); {
 		b := a + 1

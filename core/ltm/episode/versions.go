@@ -151,14 +151,31 @@ func (c *columns) fill(first int, snapshots []engram.Snapshot, slab []engram.Ins
 
 // snapshots returns the versions first to last, exclusive.
 func (c *columns) snapshots(first, last int) []*engram.Snapshot {
+	return c.snapshotsIn(&snapshotRoom{}, first, last)
+}
+
+// snapshotsIn returns the versions first to last, exclusive, in a room: those that it had before are lost.
+func (c *columns) snapshotsIn(room *snapshotRoom, first, last int) []*engram.Snapshot {
 	from, to := c.instances(first, last)
-	list := make([]engram.Snapshot, last-first)
-	c.fill(first, list, make([]engram.Instance, to-from))
-	out := make([]*engram.Snapshot, len(list))
-	for i := range list {
-		out[i] = &list[i]
+	n, instances := last-first, to-from
+	if len(room.out) < n {
+		room.list, room.out = make([]engram.Snapshot, n), make([]*engram.Snapshot, n)
+		for i := range room.list {
+			room.out[i] = &room.list[i]
+		}
 	}
-	return out
+	if len(room.slab) < instances {
+		room.slab = make([]engram.Instance, instances)
+	}
+	c.fill(first, room.list[:n], room.slab[:instances])
+	return room.out[:n:n]
+}
+
+// snapshotRoom is memory for snapshots without payloads.
+type snapshotRoom struct {
+	list []engram.Snapshot
+	out  []*engram.Snapshot // to list
+	slab []engram.Instance
 }
 
 // size is about how many bytes they take.

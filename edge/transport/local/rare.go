@@ -2,60 +2,50 @@ package local
 
 import (
 	"context"
+	"slices"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/feature"
 	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 )
 
 // rare answers the calls that are not frequent: the procedures of
 // engram.v1.MemoryService, with its messages, by edge/transport/rpc's own code.
 type rare struct {
-	rpc     *rpc.Handler
-	methods map[string]func(ctx context.Context, request []byte) (proto.Message, error)
+	rpc   *rpc.Handler
+	calls map[string]*feature.Call // by path
 }
+
+// notFrequent are the procedures that are answered so.
+var notFrequent = []string{"Info", "Predict", "Describe", "AddSegment", "RemoveSegment", "AddType", "GetType", "ListTypes", "Stats"}
 
 func newRare(svc feature.Server, o rpc.Options) *rare {
-	h := rpc.NewHandler(svc, nil, o)
-	s := h.MemoryService()
-	return &rare{rpc: h, methods: map[string]func(context.Context, []byte) (proto.Message, error){
-		engramv1connect.MemoryServiceInfoProcedure:          method(s.Info),
-		engramv1connect.MemoryServicePredictProcedure:       method(s.Predict),
-		engramv1connect.MemoryServiceDescribeProcedure:      method(s.Describe),
-		engramv1connect.MemoryServiceAddSegmentProcedure:    method(s.AddSegment),
-		engramv1connect.MemoryServiceRemoveSegmentProcedure: method(s.RemoveSegment),
-		engramv1connect.MemoryServiceAddTypeProcedure:       method(s.AddType),
-		engramv1connect.MemoryServiceGetTypeProcedure:       method(s.GetType),
-		engramv1connect.MemoryServiceListTypesProcedure:     method(s.ListTypes),
-		engramv1connect.MemoryServiceStatsProcedure:         method(s.Stats),
-	}}
+	r := &rare{rpc: rpc.NewHandler(svc, nil, o), calls: map[string]*feature.Call{}}
+	s := r.rpc.MemoryService()
+	for i := range s.Calls {
+		if c := &s.Calls[i]; slices.Contains(notFrequent, c.Name) {
+			r.calls[s.Procedure(c)] = c
+		}
+	}
+	return r
 }
 
-// method makes a procedure one of encoded messages.
-func method[Req, Res any](procedure func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error)) func(context.Context, []byte) (proto.Message, error) {
-	return func(ctx context.Context, request []byte) (proto.Message, error) {
-		m := new(Req)
-		pm := any(m).(proto.Message)
-		if err := proto.Unmarshal(request, pm); err != nil {
-			return nil, engram.Errorf(engram.Invalid, "", "not a %s: %w", pm.ProtoReflect().Descriptor().FullName(), err)
-		}
-		res, err := procedure(ctx, connect.NewRequest(m))
-		if err != nil {
-			return nil, err
-		}
-		return any(res.Msg).(proto.Message), nil
+// answer makes a call with an encoded request.
+func (r *rare) answer(ctx context.Context, c *feature.Call, request []byte) (proto.Message, error) {
+	m := c.NewRequest()
+	if err := proto.Unmarshal(request, m); err != nil {
+		return nil, engram.Errorf(engram.Invalid, "", "not a %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
 	}
+	return c.Unary(ctx, m)
 }
 
 // rare answers one of the calls that are not frequent.
 func (c *conn) rare(cl *call, name string, request []byte) error {
-	m := c.s.rare.methods[name]
-	if m == nil {
+	procedure := c.s.rare.calls[name]
+	if procedure == nil {
 		return engram.Errorf(engram.Unsupported, "", "this server has no procedure %.64q on its local socket", name)
 	}
 	lease, err := c.s.rare.rpc.Admit(cl.ctx, name, request)
@@ -63,7 +53,7 @@ func (c *conn) rare(cl *call, name string, request []byte) error {
 		return err
 	}
 	defer lease.Release()
-	reply, err := m(cl.ctx, request)
+	reply, err := c.s.rare.answer(cl.ctx, procedure, request)
 	if err != nil {
 		return err
 	}
@@ -82,7 +72,7 @@ func (c *conn) rare(cl *call, name string, request []byte) error {
 
 // query reads a query's message.
 func (r *rare) query(ctx context.Context, request []byte) (engram.Query, error) {
-	lease, err := r.rpc.Admit(ctx, engramv1connect.MemoryServiceQueryProcedure, request)
+	lease, err := r.rpc.Admit(ctx, rpc.QueryPath, request)
 	if err != nil {
 		return engram.Query{}, err
 	}
@@ -96,7 +86,7 @@ func (r *rare) query(ctx context.Context, request []byte) (engram.Query, error) 
 
 // subscription reads a subscription's message.
 func (r *rare) subscription(ctx context.Context, request []byte) (engram.Subscription, error) {
-	lease, err := r.rpc.Admit(ctx, engramv1connect.MemoryServiceSubscribeProcedure, request)
+	lease, err := r.rpc.Admit(ctx, rpc.SubscribePath, request)
 	if err != nil {
 		return engram.Subscription{}, err
 	}

@@ -3,14 +3,14 @@ package rpc
 import (
 	"context"
 	"net/http"
+	"sync"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/feature"
 	"github.com/seed-301d4374/engram/core/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 	"github.com/seed-301d4374/engram/internal/intake"
 )
 
@@ -22,7 +22,7 @@ import (
 func CheckSocket(path string) error { return checkSocketDir(path) }
 
 // MemoryService returns the handler's procedures without a network.
-func (h *Handler) MemoryService() engramv1connect.MemoryServiceHandler { return memoryHandler{h} }
+func (h *Handler) MemoryService() feature.Feature { return memoryHandler{h}.service() }
 
 // ParseQuery converts a request within the handler's limits.
 func (h *Handler) ParseQuery(m *engramv1.QueryRequest) (engram.Query, error) {
@@ -65,7 +65,7 @@ type Carrier func(ctx context.Context, procedure string, req, res proto.Message)
 // DialCarried is [Dial] for a server that is reached through carry. Streams and
 // whatever else is not unary are the carrier's own matter. o's bounds do not apply.
 func DialCarried(ctx context.Context, address string, carry Carrier, o DialOptions) (*Client, error) {
-	c := &Client{address: address, o: o, http: &http.Client{}, memory: carried{carry: carry}}
+	c := &Client{address: address, o: o, http: &http.Client{}, carry: carry, procedures: new(sync.Map)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	var err error
 	if c.info, err = c.Info(ctx); err == nil && o.Server != "" && c.info.Server != o.Server {
@@ -76,54 +76,4 @@ func DialCarried(ctx context.Context, address string, carry Carrier, o DialOptio
 		return nil, err
 	}
 	return c, nil
-}
-
-// carried is a MemoryServiceClient on a Carrier; it has no streams.
-type carried struct {
-	engramv1connect.MemoryServiceClient
-	carry Carrier
-}
-
-func carry[Req, Res any](ctx context.Context, c carried, procedure string, r *connect.Request[Req]) (*connect.Response[Res], error) {
-	res := new(Res)
-	if err := c.carry(ctx, procedure, any(r.Msg).(proto.Message), any(res).(proto.Message)); err != nil {
-		return nil, wireError(err)
-	}
-	return connect.NewResponse(res), nil
-}
-
-func (c carried) Info(ctx context.Context, r *connect.Request[engramv1.InfoRequest]) (*connect.Response[engramv1.InfoResponse], error) {
-	return carry[engramv1.InfoRequest, engramv1.InfoResponse](ctx, c, engramv1connect.MemoryServiceInfoProcedure, r)
-}
-
-func (c carried) Predict(ctx context.Context, r *connect.Request[engramv1.PredictRequest]) (*connect.Response[engramv1.PredictResponse], error) {
-	return carry[engramv1.PredictRequest, engramv1.PredictResponse](ctx, c, engramv1connect.MemoryServicePredictProcedure, r)
-}
-
-func (c carried) Describe(ctx context.Context, r *connect.Request[engramv1.DescribeRequest]) (*connect.Response[engramv1.DescribeResponse], error) {
-	return carry[engramv1.DescribeRequest, engramv1.DescribeResponse](ctx, c, engramv1connect.MemoryServiceDescribeProcedure, r)
-}
-
-func (c carried) AddSegment(ctx context.Context, r *connect.Request[engramv1.AddSegmentRequest]) (*connect.Response[engramv1.AddSegmentResponse], error) {
-	return carry[engramv1.AddSegmentRequest, engramv1.AddSegmentResponse](ctx, c, engramv1connect.MemoryServiceAddSegmentProcedure, r)
-}
-
-func (c carried) RemoveSegment(ctx context.Context, r *connect.Request[engramv1.RemoveSegmentRequest]) (*connect.Response[engramv1.RemoveSegmentResponse], error) {
-	return carry[engramv1.RemoveSegmentRequest, engramv1.RemoveSegmentResponse](ctx, c, engramv1connect.MemoryServiceRemoveSegmentProcedure, r)
-}
-
-func (c carried) AddType(ctx context.Context, r *connect.Request[engramv1.AddTypeRequest]) (*connect.Response[engramv1.AddTypeResponse], error) {
-	return carry[engramv1.AddTypeRequest, engramv1.AddTypeResponse](ctx, c, engramv1connect.MemoryServiceAddTypeProcedure, r)
-}
-
-func (c carried) GetType(ctx context.Context, r *connect.Request[engramv1.GetTypeRequest]) (*connect.Response[engramv1.GetTypeResponse], error) {
-	return carry[engramv1.GetTypeRequest, engramv1.GetTypeResponse](ctx, c, engramv1connect.MemoryServiceGetTypeProcedure, r)
-}
-
-func (c carried) ListTypes(ctx context.Context, r *connect.Request[engramv1.ListTypesRequest]) (*connect.Response[engramv1.ListTypesResponse], error) {
-	return carry[engramv1.ListTypesRequest, engramv1.ListTypesResponse](ctx, c, engramv1connect.MemoryServiceListTypesProcedure, r)
-}
-
-func (c carried) Stats(ctx context.Context, r *connect.Request[engramv1.StatsRequest]) (*connect.Response[engramv1.StatsResponse], error) {
-	return carry[engramv1.StatsRequest, engramv1.StatsResponse](ctx, c, engramv1connect.MemoryServiceStatsProcedure, r)
 }

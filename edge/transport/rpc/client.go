@@ -20,7 +20,6 @@ import (
 	"github.com/seed-301d4374/engram/core/secure"
 	"github.com/seed-301d4374/engram/edge/transport/internal/resume"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 )
 
 // DialOptions configures a [Client]. Zero fields mean the defaults.
@@ -67,12 +66,11 @@ type Client struct {
 	o       DialOptions
 	base    string // of URLs
 	http    *http.Client
-	memory  engramv1connect.MemoryServiceClient
-	names   engramv1connect.NameServiceClient
+	carry   Carrier // in place of http; nil for none
 	info    Info
 
 	options    []connect.ClientOption
-	procedures sync.Map // of features, by path: *connect.Client[carrier, carrier]
+	procedures clients
 
 	met      atomic.Pointer[access.Identity] // by the first certificate; nil before
 	received atomic.Uint64                   // bytes, over all connections
@@ -148,7 +146,7 @@ func newClient(address string, o DialOptions) (*Client, error) {
 		base += viaPath(o.Via)
 	}
 	o.MaxMessage = cmp.Or(o.MaxMessage, 128<<20)
-	c := &Client{address: address, o: o, base: base}
+	c := &Client{address: address, o: o, base: base, procedures: new(sync.Map)}
 	way := newTransport(func(ctx context.Context, target string) (net.Conn, error) {
 		c.refused.Store(false)
 		conn, err := dial(ctx, target)
@@ -185,8 +183,6 @@ func newClient(address string, o DialOptions) (*Client, error) {
 		opts = append(opts, connect.WithGRPC())
 	}
 	c.options = opts
-	c.memory = engramv1connect.NewMemoryServiceClient(c.http, base, opts...)
-	c.names = engramv1connect.NewNameServiceClient(c.http, base, opts...)
 	return c, nil
 }
 
@@ -194,7 +190,7 @@ func newClient(address string, o DialOptions) (*Client, error) {
 // the identity that was met first: that one may be asked it whatever the names have said.
 func (c *Client) knows(r *http.Request, cert *x509.Certificate) bool {
 	met := c.met.Load()
-	return met != nil && identityOf(cert) == *met && strings.HasPrefix(r.URL.Path, "/"+engramv1connect.NameServiceName+"/")
+	return met != nil && identityOf(cert) == *met && strings.HasPrefix(r.URL.Path, namePath)
 }
 
 // identityOf returns whose a certificate is, "" if there is none.
@@ -268,7 +264,7 @@ func (c *Client) Server() Info { return c.info }
 
 // Info asks the server for what it is and hosts.
 func (c *Client) Info(ctx context.Context) (Info, error) {
-	m, err := call(ctx, c, c.memory.Info, &engramv1.InfoRequest{}, repeatable)
+	m, err := call[*engramv1.InfoResponse](ctx, c, memoryPath+"Info", &engramv1.InfoRequest{}, repeatable)
 	if err != nil {
 		return Info{}, err
 	}
@@ -305,21 +301,17 @@ const (
 	once       safety = false
 )
 
-func call[Req, Res any](ctx context.Context, c *Client, procedure func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error), m *Req, s safety) (*Res, error) {
-	var res *connect.Response[Res]
-	err := resume.Repeat(ctx, func() (again bool, err error) {
+// repeat makes a call, and makes it again, for a moment, if the server was away.
+func repeat(ctx context.Context, c *Client, s safety, try func() error) error {
+	return resume.Repeat(ctx, func() (again bool, err error) {
 		if c.ctx.Err() != nil {
 			return false, errClosed(c.address)
 		}
-		if res, err = procedure(ctx, connect.NewRequest(m)); err == nil {
+		if err = try(); err == nil {
 			return false, nil
 		}
 		return s == repeatable || neverSent(err), c.domainError(ctx, err)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return res.Msg, nil
 }
 
 func errClosed(address string) error {

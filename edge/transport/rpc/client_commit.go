@@ -34,7 +34,7 @@ func (c *Client) CommitStream(ctx context.Context) (engram.CommitStream, error) 
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	stopClient := context.AfterFunc(c.ctx, s.cancel)
 	stopWake := context.AfterFunc(s.ctx, func() { s.fail(s.gone(nil)) })
-	s.bidi = c.memory.CommitStream(s.ctx)
+	s.bidi = connectClient(c, memoryPath+"CommitStream", made[*engramv1.CommitResponse]).CallBidiStream(s.ctx)
 	owned := c.own(func() {
 		defer close(s.done)
 		s.write()
@@ -53,7 +53,7 @@ type commitStream struct {
 	c      *Client
 	ctx    context.Context
 	cancel context.CancelFunc
-	bidi   *connect.BidiStreamForClient[engramv1.CommitRequest, engramv1.CommitResponse]
+	bidi   *connect.BidiStreamForClient[carrier, carrier]
 	done   chan struct{} // the writing goroutine has ended
 
 	// Recv's own:
@@ -125,7 +125,7 @@ func (s *commitStream) write() {
 		s.unanswered = append(s.unanswered, s.sizes)
 		s.gathered, s.sizes, s.bytes, s.writing = &engramv1.CommitRequest{}, nil, 0, true
 		s.mu.Unlock()
-		err := s.bidi.Send(m)
+		err := s.bidi.Send(&carrier{m: m})
 		s.mu.Lock()
 		s.writing = false
 		if err != nil {
@@ -188,7 +188,7 @@ func (s *commitStream) Recv() ([]engram.UpdateResult, error) {
 
 // receive takes the next response and shares it out among the commits it answers.
 func (s *commitStream) receive() error {
-	m, err := s.bidi.Receive()
+	got, err := s.bidi.Receive()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -203,7 +203,7 @@ func (s *commitStream) receive() error {
 		s.failLocked(err)
 		return err
 	}
-	results := resultsFromMessage(m)
+	results := resultsFromMessage(got.m.(*engramv1.CommitResponse))
 	total := 0
 	if len(s.unanswered) > 0 {
 		for _, n := range s.unanswered[0] {

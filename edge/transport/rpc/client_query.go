@@ -3,10 +3,9 @@ package rpc
 import (
 	"context"
 
-	"connectrpc.com/connect"
-
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/feature/wire"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
 
 // QueryParts implements engram.PartReader. It is not repeated once the first part
@@ -22,13 +21,13 @@ func (c *Client) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 	// Leaving early must end the stream on the server too.
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.memory.QueryStream(call, connect.NewRequest(req))
+	stream, err := receive(call, c, memoryPath+"QueryStream", req, made[*engramv1.QueryResponse])
 	if err != nil {
 		return c.domainError(ctx, err)
 	}
 	defer stream.Close()
 	for stream.Receive() {
-		r, err := resultFromMessage(stream.Msg())
+		r, err := resultFromMessage(stream.Msg().m.(*engramv1.QueryResponse))
 		if err != nil {
 			return err
 		}

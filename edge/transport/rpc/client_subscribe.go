@@ -52,7 +52,15 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	return s, nil
 }
 
-type serverStream = connect.ServerStreamForClient[engramv1.SubscribeResponse]
+// serverStream is the stream of a subscription.
+type serverStream struct {
+	*connect.ServerStreamForClient[carrier]
+}
+
+// Msg returns what Receive has received.
+func (s serverStream) Msg() *engramv1.SubscribeResponse {
+	return s.ServerStreamForClient.Msg().m.(*engramv1.SubscribeResponse)
+}
 
 // updateStream is a subscription at a remote server. One goroutine receives; what
 // it has received waits until Next takes it, so a slow consumer slows the server's
@@ -87,10 +95,11 @@ func (s *updateStream) open(state *resume.State) (*serverStream, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := s.c.memory.Subscribe(s.ctx, connect.NewRequest(req))
+	received, err := receive(s.ctx, s.c, SubscribePath, req, made[*engramv1.SubscribeResponse])
 	if err != nil {
 		return nil, err
 	}
+	stream := &serverStream{received}
 	if !stream.Receive() {
 		err := stream.Err()
 		stream.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/feature/wire"
@@ -21,7 +22,7 @@ func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.Upd
 		others, err := c.Commit(ctx, rest)
 		return append(results, others...), err
 	}
-	m, err := call(ctx, c, c.memory.Commit, commitMessage(commit), once)
+	m, err := call[*engramv1.CommitResponse](ctx, c, memoryPath+"Commit", commitMessage(commit), once)
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +44,12 @@ func (c *Client) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 		return nil, err
 	}
 	tooLarge := false
-	m, err := call(ctx, c, func(ctx context.Context, r *connect.Request[engramv1.QueryRequest]) (*connect.Response[engramv1.QueryResponse], error) {
-		res, err := c.memory.Query(ctx, r)
+	var m proto.Message
+	err = repeat(ctx, c, repeatable, func() (err error) {
+		m, err = ask(ctx, c, QueryPath, req, made[*engramv1.QueryResponse])
 		tooLarge = answerTooLarge(err)
-		return res, err
-	}, req, repeatable)
+		return err
+	})
 	if tooLarge {
 		whole := &engram.Result{}
 		err := c.QueryParts(ctx, q, func(part *engram.Result) error {
@@ -59,7 +61,7 @@ func (c *Client) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 	if err != nil {
 		return nil, err
 	}
-	return resultFromMessage(m)
+	return resultFromMessage(m.(*engramv1.QueryResponse))
 }
 
 // answerTooLarge reports whether the server could not send an answer as one
@@ -74,16 +76,16 @@ func answerTooLarge(err error) bool {
 
 // Latest implements engram.LatestReader.
 func (c *Client) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot, error) {
-	return c.latest(ctx, &engramv1.LatestRequest{Entity: entity.String()})
+	return latest(ctx, c, &engramv1.LatestRequest{Entity: entity.String()})
 }
 
 // AtOrBefore implements engram.LatestReader.
 func (c *Client) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
-	return c.latest(ctx, &engramv1.LatestRequest{Entity: entity.String(), AtOrBefore: (*int64)(&t)})
+	return latest(ctx, c, &engramv1.LatestRequest{Entity: entity.String(), AtOrBefore: (*int64)(&t)})
 }
 
-func (c *Client) latest(ctx context.Context, req *engramv1.LatestRequest) (*engram.Snapshot, error) {
-	m, err := call(ctx, c, c.memory.Latest, req, repeatable)
+func latest(ctx context.Context, c *Client, req *engramv1.LatestRequest) (*engram.Snapshot, error) {
+	m, err := call[*engramv1.LatestResponse](ctx, c, memoryPath+"Latest", req, repeatable)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func (c *Client) Predict(ctx context.Context, ids []engram.ID) ([]engram.Predict
 	for i, id := range ids {
 		req.Ids[i] = id.String()
 	}
-	m, err := call(ctx, c, c.memory.Predict, req, repeatable)
+	m, err := call[*engramv1.PredictResponse](ctx, c, memoryPath+"Predict", req, repeatable)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +122,7 @@ func (c *Client) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error
 	}
 	// Adding the same again does nothing, so a call whose answer got lost can be
 	// sent again.
-	_, err := call(ctx, c, c.memory.AddSegment, &engramv1.AddSegmentRequest{Segment: wire.SegmentMessage(engram.Description(s))}, repeatable)
+	_, err := call[*engramv1.AddSegmentResponse](ctx, c, memoryPath+"AddSegment", &engramv1.AddSegmentRequest{Segment: wire.SegmentMessage(engram.Description(s))}, repeatable)
 	return err
 }
 
@@ -129,13 +131,13 @@ func (c *Client) AddProviderSegment(ctx context.Context, s engram.ProviderSegmen
 	if s.ID.Level() != engram.LevelProviderSegment {
 		return engram.Errorf(engram.Invalid, s.ID.String(), "a provider segment's ID is memory/core segment/provider segment; this is a %s", s.ID.Level())
 	}
-	_, err := call(ctx, c, c.memory.AddSegment, &engramv1.AddSegmentRequest{Segment: &engramv1.Segment{Id: s.ID.String(), Type: s.Type}}, repeatable)
+	_, err := call[*engramv1.AddSegmentResponse](ctx, c, memoryPath+"AddSegment", &engramv1.AddSegmentRequest{Segment: &engramv1.Segment{Id: s.ID.String(), Type: s.Type}}, repeatable)
 	return err
 }
 
 // RemoveSegment implements engram.Segments.
 func (c *Client) RemoveSegment(ctx context.Context, id engram.ID) error {
-	_, err := call(ctx, c, c.memory.RemoveSegment, &engramv1.RemoveSegmentRequest{Id: id.String()}, once)
+	_, err := call[*engramv1.RemoveSegmentResponse](ctx, c, memoryPath+"RemoveSegment", &engramv1.RemoveSegmentRequest{Id: id.String()}, once)
 	return err
 }
 
@@ -145,7 +147,7 @@ func (c *Client) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descr
 	if err != nil {
 		return nil, err
 	}
-	m, err := call(ctx, c, c.memory.Describe, &engramv1.DescribeRequest{Selector: selector}, repeatable)
+	m, err := call[*engramv1.DescribeResponse](ctx, c, memoryPath+"Describe", &engramv1.DescribeRequest{Selector: selector}, repeatable)
 	if err != nil {
 		return nil, err
 	}
@@ -160,13 +162,13 @@ func (c *Client) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descr
 
 // AddType implements engram.Types.
 func (c *Client) AddType(ctx context.Context, t engram.TypeDef) error {
-	_, err := call(ctx, c, c.memory.AddType, &engramv1.AddTypeRequest{Type: wire.TypeMessage(t)}, repeatable)
+	_, err := call[*engramv1.AddTypeResponse](ctx, c, memoryPath+"AddType", &engramv1.AddTypeRequest{Type: wire.TypeMessage(t)}, repeatable)
 	return err
 }
 
 // Type implements engram.Types.
 func (c *Client) Type(ctx context.Context, name string) (engram.TypeDef, error) {
-	m, err := call(ctx, c, c.memory.GetType, &engramv1.GetTypeRequest{Name: name}, repeatable)
+	m, err := call[*engramv1.GetTypeResponse](ctx, c, memoryPath+"GetType", &engramv1.GetTypeRequest{Name: name}, repeatable)
 	if err != nil {
 		return engram.TypeDef{}, err
 	}
@@ -175,7 +177,7 @@ func (c *Client) Type(ctx context.Context, name string) (engram.TypeDef, error) 
 
 // TypeNames implements engram.Types.
 func (c *Client) TypeNames(ctx context.Context) ([]string, error) {
-	m, err := call(ctx, c, c.memory.ListTypes, &engramv1.ListTypesRequest{}, repeatable)
+	m, err := call[*engramv1.ListTypesResponse](ctx, c, memoryPath+"ListTypes", &engramv1.ListTypesRequest{}, repeatable)
 	return m.GetNames(), err
 }
 
@@ -185,7 +187,7 @@ func (c *Client) Stats(ctx context.Context, p engram.Pattern, depth engram.Level
 	if err != nil {
 		return nil, err
 	}
-	m, err := call(ctx, c, c.memory.Stats, &engramv1.StatsRequest{Selector: selector, Depth: engramv1.Level(depth)}, repeatable)
+	m, err := call[*engramv1.StatsResponse](ctx, c, memoryPath+"Stats", &engramv1.StatsRequest{Selector: selector, Depth: engramv1.Level(depth)}, repeatable)
 	if err != nil {
 		return nil, err
 	}

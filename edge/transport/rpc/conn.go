@@ -15,23 +15,80 @@ import (
 
 var _ feature.Conn = (*Client)(nil)
 
-// connectClient returns the client of a feature's procedure.
-func (c *Client) connectClient(procedure string) *connect.Client[carrier, carrier] {
+// clients are those of procedures, by path: a *sync.Map of *connect.Client[carrier, carrier].
+// An interface keeps the generics of both, which each package that has to do with a Client
+// would compile again, in this package.
+type clients interface {
+	Load(procedure any) (client any, ok bool)
+	LoadOrStore(procedure, client any) (actual any, loaded bool)
+}
+
+// connectClient returns the client of a procedure, whose answers are received into what
+// answer makes; nil for those of features, whose types are not known here.
+func connectClient(c *Client, procedure string, answer func() proto.Message) *connect.Client[carrier, carrier] {
 	if known, ok := c.procedures.Load(procedure); ok {
 		return known.(*connect.Client[carrier, carrier])
 	}
-	made, _ := c.procedures.LoadOrStore(procedure, connect.NewClient[carrier, carrier](c.http, c.base+procedure,
-		append([]connect.ClientOption{connect.WithCodec(carriers{})}, c.options...)...))
+	o := append([]connect.ClientOption{connect.WithCodec(carriers{})}, c.options...)
+	if answer != nil {
+		o = append(o, connect.WithResponseInitializer(func(_ connect.Spec, v any) error {
+			v.(*carrier).m = answer()
+			return nil
+		}))
+	}
+	made, _ := c.procedures.LoadOrStore(procedure, connect.NewClient[carrier, carrier](c.http, c.base+procedure, o...))
 	return made.(*connect.Client[carrier, carrier])
+}
+
+// made returns an empty message.
+func made[M proto.Message]() proto.Message {
+	var none M
+	return none.ProtoReflect().New().Interface()
+}
+
+// ask makes a unary call of a service of this package once. Its error is one of RPC.
+func ask(ctx context.Context, c *Client, procedure string, m proto.Message, answer func() proto.Message) (proto.Message, error) {
+	if c.carry != nil {
+		got := answer()
+		return got, wireError(c.carry(ctx, procedure, m, got))
+	}
+	res, err := connectClient(c, procedure, answer).CallUnary(ctx, connect.NewRequest(&carrier{m: m}))
+	if err != nil {
+		return nil, err
+	}
+	return res.Msg.m, nil
+}
+
+// call makes a unary call of a service of this package. After an error its answer is nil.
+func call[Answer proto.Message](ctx context.Context, c *Client, procedure string, m proto.Message, s safety) (answer Answer, err error) {
+	var got proto.Message
+	err = repeat(ctx, c, s, func() (err error) {
+		got, err = ask(ctx, c, procedure, m, made[Answer])
+		return err
+	})
+	if err == nil {
+		answer = got.(Answer)
+	}
+	return answer, err
+}
+
+// receive opens a stream of a service of this package, whose messages are received into what
+// answer makes. Its errors are those of RPC.
+func receive(ctx context.Context, c *Client, procedure string, m proto.Message, answer func() proto.Message) (*connect.ServerStreamForClient[carrier], error) {
+	return connectClient(c, procedure, answer).CallServerStream(ctx, connect.NewRequest(&carrier{m: m}))
 }
 
 // Call implements feature.Conn.
 func (c *Client) Call(ctx context.Context, procedure string, request, answer proto.Message) error {
-	m, err := call(ctx, c, c.connectClient(procedure).CallUnary, &carrier{m: request}, safety(feature.Repeatable(procedure)))
+	var res *connect.Response[carrier]
+	err := repeat(ctx, c, safety(feature.Repeatable(procedure)), func() (err error) {
+		res, err = connectClient(c, procedure, nil).CallUnary(ctx, connect.NewRequest(&carrier{m: request}))
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return c.read(m, answer)
+	return c.read(res.Msg, answer)
 }
 
 // read fills a message with what was received.
@@ -56,7 +113,7 @@ func (c *Client) Open(ctx context.Context, procedure string, first proto.Message
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.unbind = context.AfterFunc(c.ctx, s.cancel)
-	client := c.connectClient(procedure)
+	client := connectClient(c, procedure, nil)
 	if !feature.SendsMany(procedure) {
 		stream, err := client.CallServerStream(s.ctx, connect.NewRequest(&carrier{m: first}))
 		if err != nil {

@@ -57,6 +57,9 @@ func wireError(err error) error {
 	if err == nil {
 		return nil
 	}
+	if ce, ok := err.(*connect.Error); ok {
+		return ce // it was mapped before
+	}
 	if _, ours := errors.AsType[*engram.Error](err); !ours {
 		if ce, ok := errors.AsType[*connect.Error](err); ok {
 			return ce // of the RPC layer itself: a message too large, not to be decoded …

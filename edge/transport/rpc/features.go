@@ -13,11 +13,11 @@ import (
 	"github.com/seed-301d4374/engram/core/feature"
 )
 
-// carrier carries a message of a feature's call, of which this package knows no type,
-// through connect.
+// carrier carries a message of any type through connect, whose generics are compiled once
+// then, and not for each procedure.
 type carrier struct {
 	m   proto.Message
-	raw []byte // what was received at the client, in place of m
+	raw []byte // what a client received of a feature, of which this package knows no type; in place of m
 }
 
 // messageOf returns the message that connect hands to a codec.
@@ -32,7 +32,8 @@ func messageOf(v any) (proto.Message, error) {
 	return m, nil
 }
 
-// carriers is the codec of carriers in the wire form. It replaces that of connect.
+// carriers is the codec of carriers in the wire form. It replaces that of connect, whose
+// errors are the same.
 type carriers struct{}
 
 func (carriers) Name() string { return "proto" }
@@ -45,6 +46,15 @@ func (carriers) Marshal(v any) ([]byte, error) {
 	return proto.Marshal(m)
 }
 
+// MarshalAppend spares connect a copy of each message.
+func (carriers) MarshalAppend(dst []byte, v any) ([]byte, error) {
+	m, err := messageOf(v)
+	if err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{}.MarshalAppend(dst, m)
+}
+
 func (carriers) Unmarshal(data []byte, v any) error {
 	if c, ok := v.(*carrier); ok && c.m == nil {
 		c.raw = append([]byte(nil), data...)
@@ -54,7 +64,10 @@ func (carriers) Unmarshal(data []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return proto.Unmarshal(data, m)
+	if err := proto.Unmarshal(data, m); err != nil {
+		return fmt.Errorf("unmarshal into %T: %w", m, err)
+	}
+	return nil
 }
 
 // offer serves the calls of a feature.
@@ -67,6 +80,9 @@ func (h *Handler) offer(f *feature.Feature, opts ...connect.HandlerOption) {
 				v.(*carrier).m = c.NewRequest()
 				return nil
 			})}, opts...)
+		if feature.ReadsOnly(path) {
+			own = append(own, connect.WithIdempotency(connect.IdempotencyNoSideEffects))
+		}
 		h.handle(func(json ...connect.HandlerOption) (string, http.Handler) {
 			return path, h.serve(path, c, append(own, json...)...)
 		})

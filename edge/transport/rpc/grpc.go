@@ -16,14 +16,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 )
 
 // direct has the procedures that move data. In gRPC's own protocol they are served here,
 // in one copy of each message less than connect takes, and none of its objects; in every
 // other protocol, and where a request is unusual, by connect.
 var direct = map[string]func(memoryHandler, *grpcCall) error{
-	engramv1connect.MemoryServiceCommitProcedure: func(h memoryHandler, c *grpcCall) error {
+	memoryPath + "Commit": func(h memoryHandler, c *grpcCall) error {
 		m := new(engramv1.CommitRequest)
 		if err := c.only(m); err != nil {
 			return err
@@ -37,13 +36,13 @@ var direct = map[string]func(memoryHandler, *grpcCall) error{
 		}
 		return c.send(results)
 	},
-	engramv1connect.MemoryServiceCommitStreamProcedure: func(h memoryHandler, c *grpcCall) error {
+	memoryPath + "CommitStream": func(h memoryHandler, c *grpcCall) error {
 		return h.commitStream(c.ctx, func() (*engramv1.CommitRequest, error) {
 			m := new(engramv1.CommitRequest)
 			return m, c.receive(m)
 		}, func(m *engramv1.CommitResponse) error { return c.send(m) })
 	},
-	engramv1connect.MemoryServiceSubscribeProcedure: func(h memoryHandler, c *grpcCall) error {
+	SubscribePath: func(h memoryHandler, c *grpcCall) error {
 		m := new(engramv1.SubscribeRequest)
 		if err := c.only(m); err != nil {
 			return err

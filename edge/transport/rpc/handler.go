@@ -14,7 +14,6 @@ import (
 	"github.com/seed-301d4374/engram/core/feature"
 	"github.com/seed-301d4374/engram/core/feature/wire"
 	"github.com/seed-301d4374/engram/fleet/mns"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 )
 
 // Handler serves a memory server and a name system as gRPC, gRPC-Web, Connect and
@@ -45,7 +44,7 @@ func NewHandler(svc feature.Server, names mns.Registry, o Options) *Handler {
 	o = o.WithDefaults()
 	h := &Handler{
 		svc: svc, names: names, o: o,
-		limits:  o.limits(),
+		limits:  limitsOf(&o),
 		types:   payloadTypes{service: svc},
 		mux:     http.NewServeMux(),
 		refusal: connect.NewErrorWriter(),
@@ -60,21 +59,20 @@ func NewHandler(svc feature.Server, names mns.Registry, o Options) *Handler {
 		connect.WithCompressMinBytes(math.MaxInt), // accept gzip, never send it; see doc.go
 		connect.WithRecover(h.recovered),
 	)
-	services := []string{engramv1connect.MemoryServiceName}
-	h.handle(func(json ...connect.HandlerOption) (string, http.Handler) {
-		return engramv1connect.NewMemoryServiceHandler(memoryHandler{h}, json...)
-	}, opts)
+	var services []string
+	offered := []feature.Feature{h.MemoryService()}
 	if names != nil {
-		services = append(services, engramv1connect.NameServiceName)
-		h.handle(func(json ...connect.HandlerOption) (string, http.Handler) {
-			return engramv1connect.NewNameServiceHandler(nameHandler{h}, json...)
-		}, opts)
+		offered = append(offered, nameHandler{h}.service())
 	}
-	offered := slices.Concat(svc.Features(), o.Features) // not append: what a server returns is shared
+	offered = append(append(offered, svc.Features()...), o.Features...)
 	for i := range offered {
 		if f := &offered[i]; !slices.Contains(services, f.Service) {
 			services = append(services, f.Service)
-			h.mux.HandleFunc("/"+f.Service+"/", h.notOffered)
+			absent := h.notOffered
+			if f.Service == memoryService || f.Service == nameService { // it is all there
+				absent = http.NotFound
+			}
+			h.mux.HandleFunc("/"+f.Service+"/", absent)
 		}
 		h.offer(&offered[i], opts)
 	}

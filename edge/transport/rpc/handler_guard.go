@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 )
 
 // ServeHTTP implements http.Handler. It guards each call against clients that
@@ -64,13 +63,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch r.URL.Path {
-	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure,
-		engramv1connect.NameServiceWatchRevocationsProcedure:
+	case SubscribePath, namePath + "WatchNames", namePath + "WatchRevocations":
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(h.draining, cancel)()
 		r = r.WithContext(ctx)
-	case engramv1connect.MemoryServiceCommitStreamProcedure:
+	case memoryPath + "CommitStream":
 		// The commit at hand is finished and answered; the next is not waited for.
 		defer context.AfterFunc(h.draining, g.cutRead)()
 	default:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram/core/access"
@@ -15,25 +14,25 @@ import (
 // nameHandler implements NameService.
 type nameHandler struct{ *Handler }
 
-func (h nameHandler) Register(ctx context.Context, r *connect.Request[engramv1.RegisterRequest]) (*connect.Response[engramv1.RegisterResponse], error) {
+func (h nameHandler) register(ctx context.Context, r *engramv1.RegisterRequest) (*engramv1.RegisterResponse, error) {
 	lease, err := h.names.Register(ctx, mns.Registration{
-		Server: r.Msg.GetServer(), Memories: r.Msg.GetMemories(), Addresses: r.Msg.GetAddresses(), TTL: time.Duration(r.Msg.GetTtlNanos()),
-		Copies: r.Msg.GetCopies(),
+		Server: r.GetServer(), Memories: r.GetMemories(), Addresses: r.GetAddresses(), TTL: time.Duration(r.GetTtlNanos()),
+		Copies: r.GetCopies(),
 	})
-	return answer(&engramv1.RegisterResponse{Lease: lease.ID, TtlNanos: int64(lease.TTL)}, err)
+	return &engramv1.RegisterResponse{Lease: lease.ID, TtlNanos: int64(lease.TTL)}, err
 }
 
-func (h nameHandler) Renew(ctx context.Context, r *connect.Request[engramv1.RenewRequest]) (*connect.Response[engramv1.RenewResponse], error) {
-	return answer(&engramv1.RenewResponse{}, h.names.Renew(ctx, r.Msg.GetLease()))
+func (h nameHandler) renew(ctx context.Context, r *engramv1.RenewRequest) (*engramv1.RenewResponse, error) {
+	return &engramv1.RenewResponse{}, h.names.Renew(ctx, r.GetLease())
 }
 
-func (h nameHandler) Release(ctx context.Context, r *connect.Request[engramv1.ReleaseRequest]) (*connect.Response[engramv1.ReleaseResponse], error) {
-	return answer(&engramv1.ReleaseResponse{}, h.names.Release(ctx, r.Msg.GetLease()))
+func (h nameHandler) release(ctx context.Context, r *engramv1.ReleaseRequest) (*engramv1.ReleaseResponse, error) {
+	return &engramv1.ReleaseResponse{}, h.names.Release(ctx, r.GetLease())
 }
 
-func (h nameHandler) Resolve(ctx context.Context, r *connect.Request[engramv1.ResolveRequest]) (*connect.Response[engramv1.ResolveResponse], error) {
+func (h nameHandler) resolve(ctx context.Context, r *engramv1.ResolveRequest) (*engramv1.ResolveResponse, error) {
 	find := h.names.Resolve
-	if r.Msg.GetWait() {
+	if r.GetWait() {
 		// A waiting call must not keep a stopping server up.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -41,23 +40,23 @@ func (h nameHandler) Resolve(ctx context.Context, r *connect.Request[engramv1.Re
 		defer context.AfterFunc(h.draining, cancel)()
 		find = h.names.Wait
 	}
-	e, err := find(ctx, r.Msg.GetMemory())
+	e, err := find(ctx, r.GetMemory())
 	if err != nil && h.draining.Err() != nil {
 		err = errDraining()
 	}
-	return answer(&engramv1.ResolveResponse{Entry: entryMessage(e)}, err)
+	return &engramv1.ResolveResponse{Entry: entryMessage(e)}, err
 }
 
-func (h nameHandler) ListNames(ctx context.Context, _ *connect.Request[engramv1.ListNamesRequest]) (*connect.Response[engramv1.ListNamesResponse], error) {
+func (h nameHandler) listNames(ctx context.Context, _ *engramv1.ListNamesRequest) (*engramv1.ListNamesResponse, error) {
 	entries, err := h.names.List(ctx)
 	m := &engramv1.ListNamesResponse{}
 	for _, e := range entries {
 		m.Entries = append(m.Entries, entryMessage(e))
 	}
-	return answer(m, err)
+	return m, err
 }
 
-func (h nameHandler) WatchNames(ctx context.Context, _ *connect.Request[engramv1.WatchNamesRequest], stream *connect.ServerStream[engramv1.WatchNamesResponse]) error {
+func (h nameHandler) watchNames(ctx context.Context, _ *engramv1.WatchNamesRequest, send func(*engramv1.WatchNamesResponse) error) error {
 	release, err := h.o.AdmitSubscription()
 	if err != nil {
 		return wireError(err)
@@ -67,7 +66,7 @@ func (h nameHandler) WatchNames(ctx context.Context, _ *connect.Request[engramv1
 		if err != nil {
 			return h.ended(err)
 		}
-		if err := stream.Send(&engramv1.WatchNamesResponse{Entry: entryMessage(e.Entry), Removed: e.Removed, Synced: e.Synced}); err != nil {
+		if err := send(&engramv1.WatchNamesResponse{Entry: entryMessage(e.Entry), Removed: e.Removed, Synced: e.Synced}); err != nil {
 			return wireError(err)
 		}
 	}
@@ -76,7 +75,7 @@ func (h nameHandler) WatchNames(ctx context.Context, _ *connect.Request[engramv1
 
 // WatchRevocations tells what the access rules say is revoked. Whoever is let in may know:
 // they must leave servers that are.
-func (h nameHandler) WatchRevocations(ctx context.Context, _ *connect.Request[engramv1.WatchRevocationsRequest], stream *connect.ServerStream[engramv1.WatchRevocationsResponse]) error {
+func (h nameHandler) watchRevocations(ctx context.Context, _ *engramv1.WatchRevocationsRequest, send func(*engramv1.WatchRevocationsResponse) error) error {
 	release, err := h.o.AdmitSubscription()
 	if err != nil {
 		return wireError(err)
@@ -99,7 +98,7 @@ func (h nameHandler) WatchRevocations(ctx context.Context, _ *connect.Request[en
 		}
 		if last == nil || !proto.Equal(m, last) {
 			last = m
-			if err := stream.Send(m); err != nil {
+			if err := send(m); err != nil {
 				return wireError(err)
 			}
 		}

@@ -5,17 +5,22 @@ import (
 	"errors"
 	"io"
 
-	"connectrpc.com/connect"
-
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/feature"
 	"github.com/seed-301d4374/engram/core/meter"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
 
-// CommitStream answers each request with one response. When the server is told to
+// commitMessages answers each request with one response. When the server is told to
 // stop, ServeHTTP ends the wait for the next request, not the commit at hand.
-func (h memoryHandler) CommitStream(ctx context.Context, stream *connect.BidiStream[engramv1.CommitRequest, engramv1.CommitResponse]) error {
-	return h.commitStream(ctx, stream.Receive, stream.Send)
+func (h memoryHandler) commitMessages(ctx context.Context, p feature.Messages) error {
+	return h.commitStream(ctx, func() (*engramv1.CommitRequest, error) {
+		m, err := p.Receive()
+		if err != nil {
+			return nil, err
+		}
+		return m.(*engramv1.CommitRequest), nil
+	}, func(m *engramv1.CommitResponse) error { return p.Send(m) })
 }
 
 func (h memoryHandler) commitStream(ctx context.Context, receive func() (*engramv1.CommitRequest, error), send func(*engramv1.CommitResponse) error) error {
@@ -37,8 +42,8 @@ func (h memoryHandler) commitStream(ctx context.Context, receive func() (*engram
 	}
 }
 
-func (h memoryHandler) QueryStream(ctx context.Context, r *connect.Request[engramv1.QueryRequest], stream *connect.ServerStream[engramv1.QueryResponse]) error {
-	q, err := h.limits.Query(r.Msg)
+func (h memoryHandler) queryStream(ctx context.Context, r *engramv1.QueryRequest, send func(*engramv1.QueryResponse) error) error {
+	q, err := h.limits.Query(r)
 	if err != nil {
 		return wireError(err)
 	}
@@ -46,20 +51,16 @@ func (h memoryHandler) QueryStream(ctx context.Context, r *connect.Request[engra
 	err = h.svc.QueryParts(ctx, q, func(result *engram.Result) error {
 		return split(result, partBytes, func(part *engram.Result) error {
 			m := resultMessage(part)
-			if r.Msg.GetJson() && !q.WithoutPayload {
+			if r.GetJson() && !q.WithoutPayload {
 				if err := h.types.showNodes(ctx, m.GetMemories()); err != nil {
 					return err
 				}
 			}
-			return stream.Send(m)
+			return send(m)
 		})
 	})
 	h.o.Meter.RPC.Query(start, err)
 	return wireError(err)
-}
-
-func (h memoryHandler) Subscribe(ctx context.Context, r *connect.Request[engramv1.SubscribeRequest], stream *connect.ServerStream[engramv1.SubscribeResponse]) error {
-	return h.subscribe(ctx, r.Msg, stream.Send)
 }
 
 func (h memoryHandler) subscribe(ctx context.Context, m *engramv1.SubscribeRequest, send func(*engramv1.SubscribeResponse) error) error {

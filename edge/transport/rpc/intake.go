@@ -20,7 +20,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/access"
 	"github.com/seed-301d4374/engram/core/feature"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 	"github.com/seed-301d4374/engram/internal/intake"
 )
 
@@ -40,9 +39,9 @@ type needs struct{ first, others access.Actions }
 // payloads has the procedures whose requests carry payloads, and so may be large, beside
 // those of features. All others have the small limits of [Options.MaxRequest].
 var payloads = map[string]*needs{
-	engramv1connect.MemoryServiceCommitProcedure:       {first: access.Write},
-	engramv1connect.MemoryServiceCommitStreamProcedure: {first: access.Write},
-	engramv1connect.MemoryServiceAddTypeProcedure:      {first: access.Admin, others: access.All},
+	memoryPath + "Commit":       {first: access.Write},
+	memoryPath + "CommitStream": {first: access.Write},
+	memoryPath + "AddType":      {first: access.Admin, others: access.All},
 }
 
 // unknown is the procedure of requests of which no descriptor is known: those of the

@@ -21,7 +21,6 @@ import (
 	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/edge/transport/rpc"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 	"github.com/seed-301d4374/engram/internal/attack"
 	"github.com/seed-301d4374/engram/internal/intake"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -59,18 +58,18 @@ func TestWhoCallsIsLookedAtFirst(t *testing.T) {
 		id        access.Identity
 		procedure string
 	}{
-		{"reader", engramv1connect.MemoryServiceCommitProcedure},
-		{"nobody", engramv1connect.MemoryServiceCommitProcedure},
-		{"nobody", engramv1connect.MemoryServiceAddTypeProcedure},
+		{"reader", "/engram.v1.MemoryService/Commit"},
+		{"nobody", "/engram.v1.MemoryService/Commit"},
+		{"nobody", "/engram.v1.MemoryService/AddType"},
 	} {
 		if status := call(tt.id, tt.procedure, unread{t}); status != http.StatusForbidden {
 			t.Errorf("%s calls %s: %d", tt.id, tt.procedure, status)
 		}
 	}
-	if status := call("writer", engramv1connect.MemoryServiceCommitProcedure, strings.NewReader("{}")); status != http.StatusOK {
+	if status := call("writer", "/engram.v1.MemoryService/Commit", strings.NewReader("{}")); status != http.StatusOK {
 		t.Errorf("who may write: %d", status)
 	}
-	if status := call("nobody", engramv1connect.MemoryServiceQueryProcedure, strings.NewReader(`{"pattern":""}`)); status != http.StatusOK {
+	if status := call("nobody", "/engram.v1.MemoryService/Query", strings.NewReader(`{"pattern":""}`)); status != http.StatusOK {
 		t.Errorf("a query of who may read nothing: %d; it finds nothing", status)
 	}
 }
@@ -155,7 +154,7 @@ func TestMessagesComeWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, body := range map[string]io.Reader{"known": bytes.NewReader(m), "unknown": io.MultiReader(bytes.NewReader(m)), "gzip": bytes.NewReader(attack.Gzip(m))} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at.Address+engramv1connect.MemoryServiceCommitProcedure, body)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at.Address+"/engram.v1.MemoryService/Commit", body)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -123,8 +123,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// limits returns the bounds of what a request may hold. It needs the defaults.
-func (o *Options) limits() wire.Limits {
+// limitsOf returns the bounds of what a request may hold. It needs the defaults.
+func limitsOf(o *Options) wire.Limits {
 	return wire.Limits{MaxPattern: o.MaxPattern, MaxRegex: o.MaxRegex, MaxNodes: o.MaxQueryNodes}
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/seed-301d4374/engram/edge/transport/rpc/reflection"
 	"github.com/seed-301d4374/engram/fleet/mns"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
-	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 )
@@ -85,18 +84,19 @@ func TestEveryProtocol(t *testing.T) {
 			transport.Protocols.SetHTTP1(!tt.http2)
 			transport.Protocols.SetUnencryptedHTTP2(tt.http2)
 			defer transport.CloseIdleConnections()
-			c := engramv1connect.NewMemoryServiceClient(&http.Client{Transport: plainTimes{transport}}, address, tt.o...)
-			info, err := c.Info(t.Context(), connect.NewRequest(&engramv1.InfoRequest{}))
+			by, memory := &http.Client{Transport: plainTimes{transport}}, address+"/engram.v1.MemoryService/"
+			info, err := connect.NewClient[engramv1.InfoRequest, engramv1.InfoResponse](by, memory+"Info", tt.o...).
+				CallUnary(t.Context(), connect.NewRequest(&engramv1.InfoRequest{}))
 			if err != nil || info.Msg.GetServer() != "me" {
 				t.Errorf("info %v, %v", info, err)
 			}
-			_, err = c.Latest(t.Context(), connect.NewRequest(&engramv1.LatestRequest{Entity: "Test/Any/p/nobody"}))
+			_, err = connect.NewClient[engramv1.LatestRequest, engramv1.LatestResponse](by, memory+"Latest", tt.o...).
+				CallUnary(t.Context(), connect.NewRequest(&engramv1.LatestRequest{Entity: "Test/Any/p/nobody"}))
 			if connect.CodeOf(err) != connect.CodeNotFound {
 				t.Errorf("an unknown entity: %v", err)
 			}
-			stream, err := c.Subscribe(t.Context(), connect.NewRequest(&engramv1.SubscribeRequest{
-				Start: &engramv1.SubscribeRequest_Last{Last: 1},
-			}))
+			stream, err := connect.NewClient[engramv1.SubscribeRequest, engramv1.SubscribeResponse](by, memory+"Subscribe", tt.o...).
+				CallServerStream(t.Context(), connect.NewRequest(&engramv1.SubscribeRequest{Start: &engramv1.SubscribeRequest_Last{Last: 1}}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,12 +120,12 @@ func TestReflectionAndHealth(t *testing.T) {
 
 	asking := grpcreflect.NewClient(client, "http://engram").NewStream(t.Context())
 	services, err := asking.ListServices()
-	for _, want := range []protoreflect.FullName{engramv1connect.MemoryServiceName, engramv1connect.NameServiceName, "grpc.health.v1.Health"} {
+	for _, want := range []protoreflect.FullName{"engram.v1.MemoryService", "engram.v1.NameService", "grpc.health.v1.Health"} {
 		if err != nil || !slices.Contains(services, want) {
 			t.Errorf("services %v, %v; want %s among them", services, err, want)
 		}
 	}
-	if _, err := asking.FileContainingSymbol(engramv1connect.MemoryServiceName); err != nil {
+	if _, err := asking.FileContainingSymbol("engram.v1.MemoryService"); err != nil {
 		t.Error(err)
 	}
 	if _, err := asking.Close(); err != nil {

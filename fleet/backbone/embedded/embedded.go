@@ -65,11 +65,23 @@ func (o Options) Check() error {
 // Server is a running NATS server.
 type Server struct {
 	o   Options
-	s   *server.Server
+	s   running
 	tmp *tempdir.Dir // a folder to be removed at the end; nil if it was given one
 
-	admission *admission         // nil without credentials
-	asks      *backbone.Backbone // hands on what JetStream is asked; nil without credentials
+	leafURL string             // "" if it listens for no leaf nodes
+	asks    *backbone.Backbone // hands on what JetStream is asked; nil without credentials
+}
+
+// running is a *server.Server. Who imports this package would otherwise compile the generics
+// of NATS, too.
+type running interface {
+	InProcessConn() (net.Conn, error)
+	ClientURL() string
+	NumClients() int
+	NumLeafNodes() int
+	NumRoutes() int
+	Shutdown()
+	WaitForShutdown()
 }
 
 // maxMessage is the largest message.
@@ -109,9 +121,10 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 		}
 		dir = e.tmp.Path
 	}
-	opts, err := o.server(dir)
+	opts, err := serverOptions(o, dir)
+	var a *admission
 	if err == nil {
-		err = e.secured(opts)
+		a, err = secured(o, opts)
 	}
 	if err == nil {
 		err = makeStore(opts.StoreDir)
@@ -124,29 +137,35 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 			return nil, err
 		}
 	}
-	if e.s, err = server.NewServer(opts); err != nil {
+	s, err := server.NewServer(opts)
+	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, o.Listen, "the backbone cannot be embedded: %w", err)
 	}
-	e.s.SetLogger(&natsLog{o.Log, e.admission}, false, false)
-	if e.admission != nil {
+	e.s = s
+	s.SetLogger(&natsLog{o.Log, a}, false, false)
+	if a != nil {
+		a.disconnect = s.DisconnectClientByID
 		for from, to := range turned {
-			if err := e.s.GlobalAccount().AddMapping(from, to); err != nil {
+			if err := s.GlobalAccount().AddMapping(from, to); err != nil {
 				return nil, engram.Errorf(engram.Internal, from, "the embedded backbone does not turn it into %s: %w", to, err)
 			}
 		}
 	}
-	e.s.Start()
+	s.Start()
 	wait := startTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(deadline))
 	}
-	if !e.s.ReadyForConnections(max(wait, time.Millisecond)) {
+	if !s.ReadyForConnections(max(wait, time.Millisecond)) {
 		return nil, engram.Errorf(engram.Unavailable, o.Listen, "the embedded backbone was not ready within %v", wait.Round(time.Millisecond))
 	}
-	if e.admission != nil {
+	if a != nil {
 		if err := e.handOn(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if o.LeafListen != "" {
+		e.leafURL = leafURL(s)
 	}
 	return e, nil
 }
@@ -161,8 +180,8 @@ func makeStore(dir string) error {
 	return nil
 }
 
-// server returns the server's own options.
-func (o Options) server(dir string) (opts *server.Options, err error) {
+// serverOptions returns the server's own options.
+func serverOptions(o Options, dir string) (opts *server.Options, err error) {
 	opts = &server.Options{
 		ServerName:      o.serverName(),
 		DontListen:      o.Listen == "",
@@ -227,11 +246,10 @@ func (e *Server) ClientURL() string {
 
 // LeafURL returns the URL at which leaf nodes on this host reach the server, or ""
 // if it listens for none.
-func (e *Server) LeafURL() string {
-	if e.o.LeafListen == "" {
-		return ""
-	}
-	v, err := e.s.Varz(nil)
+func (e *Server) LeafURL() string { return e.leafURL }
+
+func leafURL(s *server.Server) string {
+	v, err := s.Varz(nil)
 	if err != nil {
 		return ""
 	}

@@ -19,39 +19,35 @@ import (
 // secured makes all that the server listens for mutual TLS, and the leaf nodes and
 // routes that it opens. What programs, servers and leaf nodes may do on the fabric stands
 // in grants.go. Where there are rules, only those programs may be on it that may read
-// everything, since it tells all names.
-func (e *Server) secured(o *server.Options) error {
-	s := e.o.Secure
+// everything, since it tells all names. It returns who decides, nil without credentials.
+func secured(from Options, o *server.Options) (a *admission, err error) {
+	s := from.Secure
 	if s.Credentials == nil {
-		return nil
+		return nil, nil
 	}
-	var err error
 	if o.TLSConfig, err = s.Credentials.ServerConfig(s.Refuse); err != nil {
-		return err
+		return nil, err
 	}
 	o.TLSConfig.NextProtos = nil
 	o.TLS, o.TLSVerify = true, true
 	o.TLSTimeout, o.LeafNode.TLSTimeout, o.Cluster.TLSTimeout = tlsSeconds, tlsSeconds, tlsSeconds
 	peers, err := s.Credentials.PeerConfig(s.Refuse)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if e.o.LeafListen != "" {
+	if from.LeafListen != "" {
 		o.LeafNode.TLSConfig = peers
 	}
 	for _, r := range o.LeafNode.Remotes {
 		r.TLS, r.TLSConfig, r.TLSTimeout = true, peers, tlsSeconds
 		r.DenyImports, r.DenyExports = notAcross, notAcross
 	}
-	if e.o.Cluster != "" {
+	if from.Cluster != "" {
 		o.Cluster.TLSConfig = peers
 	}
-	e.admission = &admission{
-		robot: e.o.Robot, secure: s, open: map[server.ClientAuthentication]admitted{},
-		disconnect: func(number uint64) error { return e.s.DisconnectClientByID(number) },
-	}
-	o.CustomClientAuthentication = e.admission
-	return nil
+	a = &admission{robot: from.Robot, secure: s, open: map[server.ClientAuthentication]admitted{}}
+	o.CustomClientAuthentication = a
+	return a, nil
 }
 
 // tlsSeconds is how long a TLS handshake may take; radio links are slow.

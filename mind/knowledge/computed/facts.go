@@ -41,12 +41,16 @@ func perceived(v *knowledge.View, thing rdf.Term, at engram.Time) (newest sighti
 	}
 	var by string
 	for _, ns := range [...]string{KnowRob, formerly} {
+		var last rdf.Term // it counts among events of one time
+		for t := range v.Has(thing, rdf.NewIRI(ns+"latestDetectionOfObject"), rdf.Term{}) {
+			last = t.O
+		}
 		for t := range v.Has(rdf.Term{}, rdf.NewIRI(ns+"objectActedOn"), thing) {
 			start, _, timed := times(v, t.S, "startTime")
 			if !timed {
 				start = engram.MinTime
 			}
-			if start > at || ok && (start < newest.when || start == newest.when && t.S.Value < by) {
+			if start > at || ok && (start < newest.when || start == newest.when && (by == last.Value || t.S.Value < by && t.S != last)) {
 				continue
 			}
 			for place := range v.Has(t.S, rdf.NewIRI(ns+"eventOccursAt"), rdf.Term{}) {
@@ -105,7 +109,7 @@ func poseOf(v *knowledge.View, ns string, place rdf.Term) (s sighting, ok bool) 
 	for j := range s.axes {
 		s.axes[j] = pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]}
 	}
-	s.pose, ok = upright(pose.Vec3{X: m[0][3], Y: m[1][3], Z: m[2][3]}, rotation(&m))
+	s.pose, ok = upright(pose.Vec3{X: m[0][3], Y: m[1][3], Z: m[2][3]}, Rotation(&m))
 	return s, ok
 }
 
@@ -119,8 +123,8 @@ func upright(t pose.Vec3, q pose.Quat) (pose.Pose, bool) {
 	return p, err == nil && t.Norm() <= world.MaxLength
 }
 
-// rotation returns the quaternion of a rotation matrix, by its greatest component (Shepperd).
-func rotation(m *[3][4]float64) pose.Quat {
+// Rotation returns the quaternion of a rotation matrix, by its greatest component (Shepperd).
+func Rotation(m *[3][4]float64) pose.Quat {
 	xx, yy, zz := m[0][0], m[1][1], m[2][2]
 	root := func(x float64) float64 { return math.Sqrt(max(0, 1+x)) / 2 }
 	switch {

@@ -1,6 +1,7 @@
 package computed
 
 import (
+	"iter"
 	"math"
 
 	"github.com/seed-301d4374/engram/mind/pose"
@@ -12,13 +13,12 @@ const KnowRob = "http://knowrob.org/kb/knowrob.owl#"
 // formerly is the namespace that RoboEarth and KnowRob used before.
 const formerly = "http://ias.cs.tum.edu/kb/knowrob.owl#"
 
-// KnowRobRelations are those that KnowRob's comp_spatial computes, as it does: from the centres of
-// boxes and along the axes of the frame, whose x points ahead and y to the left, whoever looks. An
-// observer changes nothing of them.
+// KnowRobRelations are those that KnowRob's comp_spatial computes, as it does at the commit that docs/knowledge.md names: from
+// the centres of boxes and along the axes of the frame, whose x points ahead and y to the left, whoever looks. An
+// observer changes nothing of them. Later versions call aboveOf above-Generally, and belowOf below-Generally.
 var KnowRobRelations = knowrob(KnowRob)
 
 func knowrob(ns string) []*Relation {
-	beneath := func(_ *Rules, of *solid) bounds { return of.footprint().below() }
 	over := func(_ *Rules, of *solid) bounds { return of.footprint().above() }
 	about := func(by float64) func(*Rules, *solid) bounds {
 		return func(_ *Rules, of *solid) bounds { return bounds{of.centre, of.centre}.grown(by + margin) }
@@ -33,8 +33,10 @@ func knowrob(ns string) []*Relation {
 	}
 	return []*Relation{
 		{Property: ns + "on-Physical", holds: onPhysical, firsts: over, seconds: far},
-		{Property: ns + "above-Generally", holds: reverse(belowGenerally), firsts: far, seconds: beneath},
-		{Property: ns + "below-Generally", holds: belowGenerally, firsts: beneath, seconds: far},
+		{Property: ns + "aboveOf", holds: onPhysical, firsts: over, seconds: far},
+		{Property: ns + "above-Generally", holds: onPhysical, firsts: over, seconds: far},
+		{Property: ns + "belowOf", holds: reverse(onPhysical), firsts: far, seconds: over},
+		{Property: ns + "below-Generally", holds: reverse(onPhysical), firsts: far, seconds: over},
 		{Property: ns + "toTheLeftOf", holds: toTheLeft, firsts: far, seconds: far},
 		{Property: ns + "toTheRightOf", holds: reverse(toTheLeft), firsts: far, seconds: far},
 		{Property: ns + "toTheSideOf", holds: toTheSide, firsts: far, seconds: far},
@@ -51,15 +53,20 @@ const (
 	slack   = 0.05
 )
 
-// onPhysical: the first centre is higher, and within the depth and width of the other box.
+// onPhysical: the first centre is higher, and within the depth and width of the other box. KnowRob has the same rule for aboveOf.
 func onPhysical(_ *Scene, a, b *solid) bool {
 	return b.centre.Z < a.centre.Z && b.covers(a.centre)
 }
 
-// belowGenerally has it the other way round: the centre of what is below is within the depth
-// and width of what is above.
-func belowGenerally(_ *Scene, a, b *solid) bool {
-	return b.centre.Z > a.centre.Z && b.covers(a.centre)
+// Covering yields the names of bodies whose boxes, seen from above, have a point within their depth and width (objectAtPoint2D).
+func (s *Scene) Covering(x, y float64) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for b := range s.Bodies() {
+			if s.get(b.Name).covers(pose.Vec3{X: x, Y: y}) && !yield(b.Name) {
+				return
+			}
+		}
+	}
 }
 
 // covers reports whether a point is within the depth and width of the box. A tilted box is taken

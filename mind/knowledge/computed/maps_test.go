@@ -45,8 +45,12 @@ func TestMaps(t *testing.T) {
 		with           string // one of the answers
 	}{
 		{lab, "", computed.KnowRob + "on-Physical", "", 46, kitchen("cupboard5") + " " + kitchen("cupboard4")},
-		{lab, "", computed.KnowRob + "above-Generally", "", 42, ""},
-		{lab, "", computed.KnowRob + "below-Generally", "", 42, ""},
+		{lab, "", computed.KnowRob + "aboveOf", "", 46, kitchen("handle17000") + " " + kitchen("cupboard7")}, // whose centre is beside the handle
+		{lab, kitchen("handle17000"), computed.KnowRob + "aboveOf", "", 1, kitchen("handle17000") + " " + kitchen("cupboard7")},
+		{lab, "", computed.KnowRob + "belowOf", kitchen("handle17000"), 1, kitchen("cupboard7") + " " + kitchen("handle17000")},
+		{lab, "", computed.KnowRob + "above-Generally", "", 46, ""},
+		{lab, "", computed.KnowRob + "belowOf", "", 46, ""},
+		{lab, "", computed.KnowRob + "below-Generally", "", 46, ""},
 		{lab, "", computed.KnowRob + "in-ContGeneric", "", 61, kitchen("handle17000") + " " + kitchen("cupboard0")},
 		{lab, "", computed.KnowRob + "toTheLeftOf", "", 518, ""},
 		{lab, "", computed.KnowRob + "toTheRightOf", "", 518, ""},

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // assignment is a change of a term or a global variable that is undone on the way back.
@@ -15,6 +16,9 @@ type assignment struct {
 
 // assigned remembers how to undo a change.
 func (h *heap) assigned(old Term, restore func(old Term)) error {
+	if h.young == firstAge { // there is no way back
+		return nil
+	}
 	if err := h.charge(128); err != nil {
 		return err
 	}
@@ -67,10 +71,12 @@ func setArg(undone bool) builtin {
 			return false, err
 		}
 		c, ok := deref(args[1]).(*Compound)
-		if !ok {
-			return false, wanted("compound", deref(args[1]))
-		}
-		if i < 1 || int(i) > len(c.args) {
+		switch {
+		case !ok && isFree(args[1]):
+			return false, instantiationError()
+		case i < 0:
+			return false, domainError("not_less_than_zero", i)
+		case !ok || i < 1 || int(i) > len(c.args):
 			return false, nil
 		}
 		if c.shared {
@@ -158,6 +164,10 @@ func assignPredicates() map[string]map[int]builtin {
 	return map[string]map[int]builtin{
 		"setarg": {3: setArg(true)}, "nb_setarg": {3: setArg(false)}, "duplicate_term": {2: duplicateTerm},
 		"b_setval": {2: setBacktrackable}, "b_getval": {2: getGlobal},
+		"$reset_gensym": {0: func(m *machine, _ []Term) (bool, error) {
+			maps.DeleteFunc(m.globals, func(key Atom, _ Term) bool { return strings.HasPrefix(string(key), "$gensym_") })
+			return true, nil
+		}},
 		"current_op": {3: currentOp}, "random_between": {3: randomBetween},
 		"format_time": {3: formatTime}, "$dcg": {4: grammarBody}, "dcg_translate_rule": {2: grammarRule},
 		"random": {1: func(m *machine, args []Term) (bool, error) { return m.unify(args[0], Float(rand.Float64())) }},

@@ -12,7 +12,7 @@ type builtin = func(m *machine, args []Term) (bool, error)
 // builtins returns the predicates of the language that are Go functions.
 func builtins() map[indicator]builtin {
 	all := map[indicator]builtin{}
-	for _, table := range []map[string]map[int]builtin{controlPredicates(), termPredicates(), textPredicates(), arithmeticPredicates(), typePredicates(), outputPredicates(), assignPredicates()} {
+	for _, table := range []map[string]map[int]builtin{controlPredicates(), termPredicates(), textPredicates(), arithmeticPredicates(), typePredicates(), outputPredicates(), assignPredicates(), waitingPredicates()} {
 		for name, arities := range table {
 			for arity, do := range arities {
 				all[indicator{Atom(name), arity}] = do
@@ -60,7 +60,7 @@ func lambda(m *machine, args []Term) (bool, error) {
 			return false, err
 		}
 	}
-	t, err := m.copyTerm(newTerm(">>", params, args[1]), renamed, 0)
+	t, err := copyPlain(m.heap, newTerm(">>", params, args[1]), renamed)
 	if err != nil {
 		return false, err
 	}
@@ -591,7 +591,7 @@ func integerArg(t Term) (Int, error) {
 
 func assertAt(front bool) builtin {
 	return func(m *machine, args []Term) (bool, error) {
-		t, err := m.copyTerm(args[0], map[*Var]Term{}, 0)
+		t, err := copyPlain(m.heap, args[0], map[*Var]Term{})
 		if err != nil {
 			return false, err
 		}
@@ -822,6 +822,16 @@ func controlPredicates() map[string]map[int]builtin {
 				p.defined = true
 			}
 			return err == nil, err
+		}},
+		"set_prolog_flag": {2: func(_ *machine, args []Term) (bool, error) { // one that changes no meaning changes nothing
+			flag, ok := deref(args[0]).(Atom)
+			switch {
+			case !ok:
+				return false, wanted("atom", deref(args[0]))
+			case refusedFlags[flag]:
+				return false, thrown(newTerm("permission_error", Atom("modify"), Atom("flag"), flag), "questions do not change the system")
+			}
+			return true, nil
 		}},
 		"current_predicate": {1: func(m *machine, args []Term) (bool, error) {
 			c, ok := isFunctor(deref(args[0]), "/", 2)

@@ -33,10 +33,29 @@ random_member(X, L) :- must_be(list, L), length(L, N), N > 0, random_between(1, 
 random_select(X, L, R) :- random_member(Y, L), once(( select(Z, L, R), Z == Y )), X = Y.
 random_permutation(L, P) :- must_be(list, L), findall(K-X, ( member(X, L), random(K) ), Ps), keysort(Ps, S), pairs_values(S, P).
 gensym(Base, A) :- atom_concat('$gensym_', Base, K), ( catch(nb_getval(K, N0), _, N0 = 0) ), N is N0 + 1, nb_setval(K, N), atom_concat(Base, N, A).
+when(Condition, G) :- '$condition'(Condition), '$when'(_, Condition, G).
+'$condition'(C) :- ( var(C) -> throw(error(instantiation_error, _)) ; '$is_condition'(C) -> true ; throw(error(domain_error(when_condition, C), _)) ).
+'$is_condition'(nonvar(_)).
+'$is_condition'(ground(_)).
+'$is_condition'(?=(_, _)).
+'$is_condition'((A, B)) :- nonvar(A), nonvar(B), '$is_condition'(A), '$is_condition'(B).
+'$is_condition'((A ; B)) :- nonvar(A), nonvar(B), '$is_condition'(A), '$is_condition'(B).
+'$when'(Woken, Condition, G) :- % it waits for several variables; the first one that has a value wakes it
+    ( nonvar(Woken) -> true ; Woken = yes, '$awaited'(Condition, Vs), ( Vs == [] -> call(G) ; '$suspend'(Vs, '$when'(_, Condition, G)) ) ).
+'$awaited'(nonvar(X), Vs) :- ( var(X) -> Vs = [X] ; Vs = [] ).
+'$awaited'(ground(T), Vs) :- term_variables(T, All), ( All = [V|_] -> Vs = [V] ; Vs = [] ).
+'$awaited'(?=(A, B), Vs) :- '$unequal'(A, B, Vs).
+'$awaited'((A, B), Vs) :- '$awaited'(A, As), ( As == [] -> '$awaited'(B, Vs) ; Vs = As ).
+'$awaited'((A ; B), Vs) :- '$awaited'(A, As), '$awaited'(B, Bs), ( ( As == [] ; Bs == [] ) -> Vs = [] ; append(As, Bs, Vs) ).
+reset_gensym :- '$reset_gensym'.
 reset_gensym(Base) :- atom_concat('$gensym_', Base, K), nb_setval(K, 0).
 
 phrase(G, L) :- phrase(G, L, []).
 phrase(G, L, R) :- must_be(callable, G), must_be(list_or_partial_list, L), must_be(list_or_partial_list, R), '$dcg'(G, S0, S, Goal), S0 = L, S = R, call(Goal).
+
+current_predicate(Name, Head0) :-
+    ( nonvar(Head0), Head0 = _:Head -> true ; Head = Head0 ),
+    ( nonvar(Head) -> functor(Head, Name, N), current_predicate(Name/N) ; current_predicate(Name/N), functor(Head, Name, N) ).
 
 rdf_transaction(G) :- once(G).
 rdf_transaction(G, _) :- once(G).
@@ -490,8 +509,8 @@ object_detection(Thing, T, Event) :-
            interval(Later, [S, _]), S > Start, S =< At ) ).
 on_Physical(A, B) :- rdf_triple(knowrob:'on-Physical', A, B).
 in_ContGeneric(A, B) :- rdf_triple(knowrob:'in-ContGeneric', A, B).
-comp_above_of(A, B) :- rdf_triple(knowrob:'above-Generally', A, B).
-comp_below_of(A, B) :- rdf_triple(knowrob:'below-Generally', A, B).
+comp_above_of(A, B) :- rdf_triple(knowrob:aboveOf, A, B).
+comp_below_of(A, B) :- rdf_triple(knowrob:belowOf, A, B).
 comp_toTheSideOf(A, B) :- rdf_triple(knowrob:toTheSideOf, A, B).
 comp_toTheRightOf(A, B) :- rdf_triple(knowrob:toTheRightOf, A, B).
 comp_toTheLeftOf(A, B) :- rdf_triple(knowrob:toTheLeftOf, A, B).
@@ -514,7 +533,10 @@ comp_duringI(A, B) :- rdf_triple(knowrob:duringI, A, B).
 comp_duringInvI(A, B) :- rdf_triple(knowrob:duringInvI, A, B).
 comp_finishesI(A, B) :- rdf_triple(knowrob:finishesI, A, B).
 comp_finishesInvI(A, B) :- rdf_triple(knowrob:finishesInvI, A, B).
-comp_orientation(Thing, Pose) :- rdf_triple(knowrob:orientation, Thing, Pose).
+comp_orientation(Thing, Pose) :-
+    rdf_triple(knowrob:orientation, Thing, At),
+    ( owl_has(At, knowrob:relativeTo, Of), current_object_pose(Of, M1), rotmat_to_list(At, M0), pose_into_global_coord(M0, M1, M)
+    -> rdf_equal(knowrob:rotMat3D, Name), atomic_list_concat([Name|M], '_', Pose) ; Pose = At ).
 storagePlaceFor(Place, Thing) :- storagePlaceForBecause(Place, Thing, _).
 storagePlaceForBecause(Place, Thing, Kind) :-
     owl_subclass_of(PlaceKind, knowrob:'StorageConstruct'),
@@ -538,45 +560,194 @@ extract_column(Rows, I, Vs) :- maplist(nth0(I), Rows, Vs).
 key_to_index([], _, []).
 key_to_index([K|Ks], L, [I|Is]) :- nth0(I, L, K), key_to_index(Ks, L, Is).
 rotmat_to_list(Pose, L) :- findall(V, ( member(R, [0,1,2,3]), member(C, [0,1,2,3]), '$cell'(Pose, R, C, V) ), L), length(L, 16).
+'$cell'(Pose, R, C, V) :- % the name of a matrix may have its numbers
+    atom(Pose), rdf_split_url(_, Local, Pose), atomic_list_concat([Kind|Cells], '_', Local), memberchk(Kind-N, [rotMat3D-4,covMat3D-6]), !,
+    R < N, C < N, I is R * N + C, nth0(I, Cells, A), atom_number(A, V).
 '$cell'(Pose, R, C, V) :-
     rdf_equal(knowrob:m, M), atomic_list_concat([M, R, C], P), rdf_triple(P, Pose, literal(L)), '$label'(L, _, A), atom_number(A, V), !.
 
-% What KnowRob's knowrob_objects and comp_spatial have beside.
+% What KnowRob's comp_spatial, comp_temporal, knowrob_objects and knowrob_perception have beside. docs/knowledge.md names the version.
 
 :- rdf_meta object_dimensions(r, t, t, t), object_color(r, t), object_assert_dimensions(r, t, t, t), object_assert_color(r, t), comp_center(r, t),
-    aboveOf(r, r), belowOf(r, r), comp_xCoord(r, t), comp_yCoord(r, t), comp_zCoord(r, t), comp_m00(r, t), comp_m01(r, t), comp_m02(r, t), comp_m03(r, t), comp_m10(r, t), comp_m11(r, t), comp_m12(r, t), comp_m13(r, t), comp_m20(r, t), comp_m21(r, t), comp_m22(r, t), comp_m23(r, t), comp_m30(r, t), comp_m31(r, t), comp_m32(r, t), comp_m33(r, t).
+    aboveOf(r, r), belowOf(r, r), comp_xCoord(r, t), comp_yCoord(r, t), comp_zCoord(r, t), objectAtPoint2D(r, r), objectAtPoint2D(t, t, r),
+    object_pose(r, t, t), object_pose_at_time(r, t, t, t), position_to_list(r, t), quaternion_to_list(r, t), time_point_value(r, t), start_time_value(r, t), end_time_value(r, t),
+    create_joint_information(r, r, r, t, t, t, t, t, t), update_joint_information(r, r, t, t, t, t, t), read_joint_information(r, r, r, r, t, t, t, t, t),
+    delete_joint_information(r), delete_object_information(r), delete_object_information_recursive(r), instantiate_at_position(r, t, t), update_instance_from_class_def(r, r),
+    rdf_instance_from_class(r, t), rdf_instance_from_class(r, t, t), create_object_perception(r, t, t, t), set_object_perception(r, r), set_perception_pose(r, t), set_perception_cov(r, t),
+    comp_m00(r, t), comp_m01(r, t), comp_m02(r, t), comp_m03(r, t), comp_m04(r, t), comp_m05(r, t), comp_m10(r, t), comp_m11(r, t), comp_m12(r, t),
+    comp_m13(r, t), comp_m14(r, t), comp_m15(r, t), comp_m20(r, t), comp_m21(r, t), comp_m22(r, t), comp_m23(r, t), comp_m24(r, t), comp_m25(r, t),
+    comp_m30(r, t), comp_m31(r, t), comp_m32(r, t), comp_m33(r, t), comp_m34(r, t), comp_m35(r, t), comp_m40(r, t), comp_m41(r, t), comp_m42(r, t),
+    comp_m43(r, t), comp_m44(r, t), comp_m45(r, t), comp_m50(r, t), comp_m51(r, t), comp_m52(r, t), comp_m53(r, t), comp_m54(r, t), comp_m55(r, t).
 
 aboveOf(Top, Bottom) :- comp_above_of(Top, Bottom).
 belowOf(Bottom, Top) :- comp_below_of(Bottom, Top).
-get_timepoint(T) :- '$seconds'(now, T).
-object_dimensions(Thing, Depth, Width, Height) :-
-    rdf_has(Thing, knowrob:depthOfObject, literal(D)), '$number_of'(D, Depth),
-    rdf_has(Thing, knowrob:widthOfObject, literal(W)), '$number_of'(W, Width),
-    rdf_has(Thing, knowrob:heightOfObject, literal(H)), '$number_of'(H, Height).
-'$number_of'(L, N) :- '$label'(L, _, A), atom_number(A, N).
-object_color(Thing, Colour) :- rdf_has(Thing, knowrob:mainColorOfObject, literal(L)), '$label'(L, _, Colour).
-object_assert_dimensions(Thing, Depth, Width, Height) :-
-    '$assert_number'(Thing, knowrob:depthOfObject, Depth), '$assert_number'(Thing, knowrob:widthOfObject, Width), '$assert_number'(Thing, knowrob:heightOfObject, Height).
-'$assert_number'(S, P, N) :- must_be(number, N), atom_number(A, N), rdf_assert(S, P, literal(type(xsd:float, A))).
-object_assert_color(Thing, Colour) :- must_be(atomic, Colour), atom_string(A, Colour), rdf_assert(Thing, knowrob:mainColorOfObject, literal(type(xsd:string, A))).
-matrix_translation(Matrix, [X,Y,Z]) :- nth0(3, Matrix, X), nth0(7, Matrix, Y), nth0(11, Matrix, Z).
+objectAtPoint2D(Point, Thing) :- '$coordinate'(knowrob:xCoord, Point, X), '$coordinate'(knowrob:yCoord, Point, Y), objectAtPoint2D(X, Y, Thing).
+objectAtPoint2D(X, Y, Thing) :- XN is X, YN is Y, '$covering'(XN, YN, Thing).
+'$coordinate'(P, Point, N) :- rdf_has(Point, P, literal(L)), '$number_of'(L, N).
+'$coordinate'(P, Point, N) :- \+ rdf_has(Point, P, literal(_)), rdf_equal(P, Iri), rdf_split_url(_, Name, Iri), atom_concat(comp_, Name, G), call(G, Point, N).
 comp_center(Thing, Center) :- rdf_triple(knowrob:orientation, Thing, M), rdf_split_url(Base, Local, M), atom_concat(translation_, Local, C), rdf_split_url(Base, C, Center).
+comp_xCoord(Point, N) :- '$matrix_of'(Point, M), comp_m03(M, N).
+comp_yCoord(Point, N) :- '$matrix_of'(Point, M), comp_m13(M, N).
+comp_zCoord(Point, N) :- '$matrix_of'(Point, M), comp_m23(M, N).
+'$matrix_of'(Point, M) :- ( atom(Point), rdf_split_url(Base, Local, Point), atom_concat(translation_, Name, Local) -> rdf_split_url(Base, Name, M) ; M = Point ).
 comp_m00(Pose, N) :- '$cell'(Pose, 0, 0, N).
 comp_m01(Pose, N) :- '$cell'(Pose, 0, 1, N).
 comp_m02(Pose, N) :- '$cell'(Pose, 0, 2, N).
 comp_m03(Pose, N) :- '$cell'(Pose, 0, 3, N).
+comp_m04(Pose, N) :- '$cell'(Pose, 0, 4, N).
+comp_m05(Pose, N) :- '$cell'(Pose, 0, 5, N).
 comp_m10(Pose, N) :- '$cell'(Pose, 1, 0, N).
 comp_m11(Pose, N) :- '$cell'(Pose, 1, 1, N).
 comp_m12(Pose, N) :- '$cell'(Pose, 1, 2, N).
 comp_m13(Pose, N) :- '$cell'(Pose, 1, 3, N).
+comp_m14(Pose, N) :- '$cell'(Pose, 1, 4, N).
+comp_m15(Pose, N) :- '$cell'(Pose, 1, 5, N).
 comp_m20(Pose, N) :- '$cell'(Pose, 2, 0, N).
 comp_m21(Pose, N) :- '$cell'(Pose, 2, 1, N).
 comp_m22(Pose, N) :- '$cell'(Pose, 2, 2, N).
 comp_m23(Pose, N) :- '$cell'(Pose, 2, 3, N).
+comp_m24(Pose, N) :- '$cell'(Pose, 2, 4, N).
+comp_m25(Pose, N) :- '$cell'(Pose, 2, 5, N).
 comp_m30(Pose, N) :- '$cell'(Pose, 3, 0, N).
 comp_m31(Pose, N) :- '$cell'(Pose, 3, 1, N).
 comp_m32(Pose, N) :- '$cell'(Pose, 3, 2, N).
 comp_m33(Pose, N) :- '$cell'(Pose, 3, 3, N).
-comp_xCoord(Pose, N) :- comp_m03(Pose, N).
-comp_yCoord(Pose, N) :- comp_m13(Pose, N).
-comp_zCoord(Pose, N) :- comp_m23(Pose, N).
+comp_m34(Pose, N) :- '$cell'(Pose, 3, 4, N).
+comp_m35(Pose, N) :- '$cell'(Pose, 3, 5, N).
+comp_m40(Pose, N) :- '$cell'(Pose, 4, 0, N).
+comp_m41(Pose, N) :- '$cell'(Pose, 4, 1, N).
+comp_m42(Pose, N) :- '$cell'(Pose, 4, 2, N).
+comp_m43(Pose, N) :- '$cell'(Pose, 4, 3, N).
+comp_m44(Pose, N) :- '$cell'(Pose, 4, 4, N).
+comp_m45(Pose, N) :- '$cell'(Pose, 4, 5, N).
+comp_m50(Pose, N) :- '$cell'(Pose, 5, 0, N).
+comp_m51(Pose, N) :- '$cell'(Pose, 5, 1, N).
+comp_m52(Pose, N) :- '$cell'(Pose, 5, 2, N).
+comp_m53(Pose, N) :- '$cell'(Pose, 5, 3, N).
+comp_m54(Pose, N) :- '$cell'(Pose, 5, 4, N).
+comp_m55(Pose, N) :- '$cell'(Pose, 5, 5, N).
+
+time_point_value(T, Seconds) :- '$seconds'(T, Seconds).
+start_time_value(Event, Seconds) :- rdf_has(Event, knowrob:startTime, T), '$seconds'(T, Seconds).
+end_time_value(Event, Seconds) :- ( rdf_has(Event, knowrob:endTime, T) -> '$seconds'(T, Seconds) ; start_time_value(Event, Seconds) ).
+get_timepoint(T) :- '$seconds'(now, Seconds), create_timepoint(Seconds, T).
+get_timepoint(Difference, T) :-
+    '$seconds'(now, Now), atom_concat(Signed, Unit, Difference), atom_length(Unit, 1), memberchk(Unit-Factor, [s-1,m-60,h-3600]), atom_concat(Sign, Text, Signed), atom_length(Sign, 1),
+    atom_number(Text, N), ( Sign == (+) -> Seconds is Now + Factor * N ; Sign == (-), Seconds is Now - Factor * N ), !, create_timepoint(Seconds, T).
+create_timepoint(Seconds, T) :- rdf_equal(knowrob:timepoint_, Base), atom_concat(Base, Seconds, T).
+
+object_dimensions(Thing, Depth, Width, Height) :-
+    rdf_has(Thing, knowrob:depthOfObject, literal(D)), '$number_of'(D, Depth),
+    rdf_has(Thing, knowrob:widthOfObject, literal(W)), '$number_of'(W, Width),
+    rdf_has(Thing, knowrob:heightOfObject, literal(H)), '$number_of'(H, Height).
+object_dimensions(Thing, Depth, Width, Height) :- '$vector'(Thing, srdl2comp:box_size, [Depth,Width,Height]).
+'$number_of'(L, N) :- '$label'(L, _, A), atom_number(A, N).
+'$vector'(S, P, Numbers) :-
+    rdf_has(S, P, literal(L)), '$label'(L, _, A), split_string(A, " ", " ", Parts0), exclude(==(""), Parts0, Parts), maplist(number_string, Ns, Parts), Numbers = Ns.
+object_color(Thing, Colour) :- rdf_has(Thing, knowrob:mainColorOfObject, literal(L)), '$label'(L, _, Colour).
+object_assert_dimensions(Thing, Depth, Width, Height) :-
+    '$assert_number'(Thing, knowrob:depthOfObject, Depth), '$assert_number'(Thing, knowrob:widthOfObject, Width), '$assert_number'(Thing, knowrob:heightOfObject, Height).
+'$assert_number'(S, P, N) :- must_be(number, N), atom_number(A, N), rdf_assert(S, P, literal(type(xsd:float, A))).
+object_assert_color(Thing, Colour) :- is_list(Colour), !, ( Colour = [R,G,B] -> All = [R,G,B,1.0] ; All = Colour ), length(All, 4), atomic_list_concat(All, ' ', A), object_assert_color(Thing, A).
+object_assert_color(Thing, Colour) :- must_be(atomic, Colour), atom_string(A, Colour), rdf_assert(Thing, knowrob:mainColorOfObject, literal(type(xsd:string, A))).
+matrix_translation(Matrix, [X,Y,Z]) :- nth0(3, Matrix, X), nth0(7, Matrix, Y), nth0(11, Matrix, Z).
+position_to_list(Pose, Position) :- '$vector'(Pose, knowrob:translation, Position), length(Position, 3).
+quaternion_to_list(Pose, Rotation) :- '$vector'(Pose, knowrob:quaternion, Rotation), length(Rotation, 4).
+object_pose(Pose, Position, Rotation) :- position_to_list(Pose, Position), quaternion_to_list(Pose, Rotation).
+object_pose(Pose, Position, Rotation) :- rotmat_to_list(Pose, M), matrix_rotation(M, Rotation), matrix_translation(M, Position).
+object_pose_at_time(Thing, T, Position, Rotation) :- object_pose_at_time(Thing, T, M), matrix_rotation(M, Rotation), matrix_translation(M, Position).
+pose_into_global_coord(Pose, Reference, Global) :- '$product'(Pose, Reference, Global). % in this order, as the reference
+
+% What is made and taken away in the question's own graph.
+
+rdf_instance_from_class(Class, Instance) :- rdf_instance_from_class(Class, _, Instance).
+rdf_instance_from_class(Class, _, Instance) :- % the graph is not kept
+    '$class_iri'(Class, C), '$unused'(C, Instance), rdf_assert(Instance, rdf:type, C).
+'$class_iri'(Class, C) :- must_be(atom, Class), ( rdf_split_url('', _, Class) -> rdf_equal(knowrob:'', Base), atom_concat(Base, Class, C) ; C = Class ).
+'$unused'(Class, Name) :- repeat, random_between(0x10000000, 0xffffffff, N), format(atom(Name), '~w_~16r', [Class,N]), \+ rdf(Name, _, _), \+ rdf(_, _, Name), !.
+rdf_bnode(Node) :- '$unused'('_:node', Node).
+rdf_node(Node) :- rdf_bnode(Node).
+create_pose(Matrix, Pose) :- rdf_instance_from_class('RotationMatrix3D', Pose), '$assert_cells'(Matrix, 4, Pose).
+'$assert_cells'(Numbers, N, S) :-
+    must_be(list, Numbers), Cells is N * N, length(Numbers, Cells), rdf_equal(knowrob:m, M),
+    forall(nth0(I, Numbers, Number), ( R is I // N, C is I mod N, atomic_list_concat([M,R,C], P), '$assert_number'(S, P, Number) )).
+create_perception_instance(Types, Perception) :-
+    must_be(list, Types), Types = [First|_], rdf_instance_from_class(First, Perception), rdf_equal(knowrob:'', Base),
+    forall(member(T, Types), ( atom_concat(Base, T, C), rdf_assert(Perception, rdf:type, C) )),
+    get_timepoint(Now), rdf_assert(Now, rdf:type, knowrob:'TimePoint'), rdf_assert(Perception, knowrob:startTime, Now).
+create_perception_instance(Types, Models, Perception) :-
+    create_perception_instance(Types, Perception), rdf_equal(knowrob:'', Base),
+    forall(member(M, Models), ( atom_concat(Base, M, C), rdf_assert(Perception, knowrob:perceivedUsingModel, C) )).
+set_object_perception(Thing, Perception) :-
+    ( rdf_has(Thing, knowrob:latestDetectionOfObject, Before)
+    -> rdf_update(Thing, knowrob:latestDetectionOfObject, Before, object(Perception)), rdf_assert(Perception, knowrob:previousDetectionOfObject, Before)
+    ; rdf_assert(Thing, knowrob:latestDetectionOfObject, Perception) ),
+    rdf_assert(Perception, knowrob:objectActedOn, Thing).
+set_perception_pose(Perception, Matrix) :- create_pose(Matrix, Pose), rdf_assert(Perception, knowrob:eventOccursAt, Pose).
+set_perception_cov(Perception, Numbers) :- rdf_instance_from_class('CovarianceMatrix', C), '$assert_cells'(Numbers, 6, C), rdf_assert(Perception, knowrob:covariance, C).
+create_object_perception(Class, Matrix, Types, Thing) :- rdf_instance_from_class(Class, Thing), '$perceive'(Thing, Matrix, Types).
+'$perceive'(Thing, Matrix, Types) :- create_perception_instance(Types, Perception), set_object_perception(Thing, Perception), set_perception_pose(Perception, Matrix).
+
+create_joint_information(Type, Parent, Child, Matrix, Direction, Radius, Min, Max, Joint) :-
+    create_object_perception(Type, Matrix, ['TouchPerception'], Joint), rdf_assert(Parent, knowrob:properPhysicalParts, Joint),
+    rdf_assert(Joint, knowrob:'connectedTo-Rigidly', Child), rdf_assert(Joint, knowrob:'connectedTo-Rigidly', Parent),
+    '$limit_joint'(Joint, Min, Max), '$connect'(Type, Parent, Child, Direction, Radius, Joint).
+'$limit_joint'(Joint, Min, Max) :- '$assert_number'(Joint, knowrob:minJointValue, Min), '$assert_number'(Joint, knowrob:maxJointValue, Max).
+'$connect'(Type, Parent, Child, Direction, Radius, Joint) :-
+    ( ( Type == 'PrismaticJoint' ; rdf_equal(Type, knowrob:'PrismaticJoint') )
+    -> Direction = [X,Y,Z], rdf_assert(Parent, knowrob:prismaticallyConnectedTo, Child), rdf_instance_from_class('Vector', V),
+       '$assert_number'(V, knowrob:vectorX, X), '$assert_number'(V, knowrob:vectorY, Y), '$assert_number'(V, knowrob:vectorZ, Z), rdf_assert(Joint, knowrob:direction, V)
+    ; rdf_assert(Parent, knowrob:hingedTo, Child), '$assert_number'(Joint, knowrob:turnRadius, Radius) ).
+'$disconnect'(Joint, Parent, Child) :-
+    rdf_retractall(Parent, knowrob:prismaticallyConnectedTo, Child), rdf_retractall(Parent, knowrob:hingedTo, Child),
+    forall(rdf_has(Joint, knowrob:direction, V), '$forget'(V)), rdf_retractall(Joint, knowrob:turnRadius, _).
+'$forget'(Thing) :- rdf_retractall(Thing, _, _), rdf_retractall(_, _, Thing).
+'$joins'(Joint, Parent, Child) :-
+    rdf_has(Parent, knowrob:properPhysicalParts, Joint), rdf_has(Joint, knowrob:connectedTo, Parent), rdf_has(Joint, knowrob:connectedTo, Child), Child \== Parent.
+update_joint_information(Joint, Type, Matrix, Direction, Radius, Min, Max) :-
+    '$class_iri'(Type, C), rdf_retractall(Joint, rdf:type, _), rdf_assert(Joint, rdf:type, C), '$perceive'(Joint, Matrix, ['TouchPerception']),
+    rdf_retractall(Joint, knowrob:minJointValue, _), rdf_retractall(Joint, knowrob:maxJointValue, _), '$limit_joint'(Joint, Min, Max),
+    '$joins'(Joint, Parent, Child), !, '$disconnect'(Joint, Parent, Child), '$connect'(Type, Parent, Child, Direction, Radius, Joint).
+read_joint_information(Joint, Type, Parent, Child, Matrix, Direction, Radius, Min, Max) :-
+    rdf_has(Joint, rdf:type, Type), '$joins'(Joint, Parent, Child), current_object_pose(Joint, Matrix),
+    ( rdf_has(Joint, knowrob:direction, V)
+    -> '$number'(V, knowrob:vectorX, X), '$number'(V, knowrob:vectorY, Y), '$number'(V, knowrob:vectorZ, Z), Direction = [X,Y,Z] ; Direction = [] ),
+    ( rdf_has(Joint, knowrob:turnRadius, _) -> '$number'(Joint, knowrob:turnRadius, Radius) ; true ),
+    '$number'(Joint, knowrob:minJointValue, Min), '$number'(Joint, knowrob:maxJointValue, Max).
+'$number'(S, P, N) :- rdf_has(S, P, literal(L)), '$number_of'(L, N).
+delete_joint_information(Joint) :- forall('$joins'(Joint, Parent, Child), '$disconnect'(Joint, Parent, Child)), delete_object_information(Joint).
+delete_object_information(Thing) :- forall(rdf_has(Perception, knowrob:objectActedOn, Thing), rdf_retractall(Perception, _, _)), '$forget'(Thing).
+delete_object_information_recursive(Thing) :-
+    forall(( rdf_has(P, knowrob:objectActedOn, Thing), rdf_has(P, knowrob:eventOccursAt, M) ), ( rdf_retractall(P, _, _), rdf_retractall(M, _, _) )),
+    findall(C, ( rdf_has(Thing, knowrob:parts, C) ; rdf_has(C, knowrob:describedInMap, Thing) ), Cs0), sort(Cs0, Cs), '$forget'(Thing),
+    forall(member(C, Cs), delete_object_information_recursive(C)).
+
+% Things as their class describes them, with their parts: what is known of each class is a list of made(Class, Thing, Matrix).
+
+instantiate_at_position(Class, Matrix, Thing) :-
+    create_object_perception(Class, Matrix, ['VisualPerception'], Thing), Made0 = [made(Class, Thing, Matrix)], '$make_parts'(Class, Thing, Made0, Made),
+    findall(A-P-B, ( member(made(C, _, _), Made), class_properties_nosup(C, P, D), owl_individual_of(P, owl:'ObjectProperty'),
+        \+ rdfs_subproperty_of(P, knowrob:parts), \+ rdfs_subproperty_of(P, knowrob:orientation), rdfs_individual_of(A, C), rdfs_individual_of(B, D) ), Links),
+    findall(A-P-V, ( member(made(C, _, _), Made), class_properties(C, P, V), owl_individual_of(P, owl:'DatatypeProperty'), rdfs_individual_of(A, C) ), Values),
+    '$assert_all'(Links), '$assert_all'(Values).
+'$assert_all'(Links0) :- sort(Links0, Links), forall(member(S-P-O, Links), rdf_assert(S, P, O)).
+'$part_of_class'(Class, Part, Pose) :- class_properties_nosup(Class, knowrob:properPhysicalParts, Part), class_properties_nosup(Part, knowrob:orientation, Pose).
+'$make_parts'(Class, Thing, Made0, Made) :- findall(Part-Pose, '$part_of_class'(Class, Part, Pose), Ps0), sort(Ps0, Ps), foldl('$make_part'(Thing), Ps, Made0, Made).
+'$make_part'(Whole, Class-Pose, Made0, Made) :-
+    rotmat_to_list(Pose, M0), ( owl_has(Pose, knowrob:relativeTo, Of), member(made(Of, _, M1), Made0) -> pose_into_global_coord(M0, M1, M) ; M = M0 ),
+    create_object_perception(Class, M, ['VisualPerception'], Part), rdf_assert(Whole, knowrob:properPhysicalParts, Part),
+    '$make_parts'(Class, Part, [made(Class, Part, M)|Made0], Made).
+update_instance_from_class_def(Class, Thing) :-
+    '$update_parts'(Class, Thing, [Class-Thing], Known),
+    findall(A-P-B, ( member(C-A, Known), class_properties_nosup(C, P, D), owl_individual_of(P, owl:'ObjectProperty'), \+ rdf_equal(P, knowrob:spatiallyRelated),
+        '$of_class'(A, C), '$of_class'(B, D), \+ rdf_has(A, P, B) ), Links),
+    findall(A-P-V, ( member(C-A, Known), class_properties_nosup(C, P, V), owl_individual_of(P, owl:'DatatypeProperty'), '$of_class'(A, C), \+ rdf_has(A, P, V) ), Values),
+    '$assert_all'(Links), '$assert_all'(Values).
+'$of_class'(X, C) :- rdfs_individual_of(X, C).
+'$of_class'(X, C) :- owl_direct_subclass_of(C, D), rdfs_individual_of(X, D).
+'$update_parts'(Class, Thing, Known0, Known) :- findall(Part-Pose, '$part_of_class'(Class, Part, Pose), Ps0), sort(Ps0, Ps), foldl('$update_part'(Thing), Ps, Known0, Known).
+'$update_part'(Whole, Class-Pose, Known0, Known) :-
+    rotmat_to_list(Pose, M0), ( owl_has(Pose, knowrob:relativeTo, Of), once('$of_class'(Ref, Of)), current_object_pose(Ref, M1) -> pose_into_global_coord(M0, M1, M) ; M = M0 ),
+    ( owl_direct_subclass_of(Class, Kind), owl_individual_of(Part, Kind), owl_has(Whole, knowrob:properPhysicalParts, Part) -> '$perceive'(Part, M, ['VisualPerception'])
+    ; create_object_perception(Class, M, ['VisualPerception'], Part) ),
+    rdf_assert(Whole, knowrob:properPhysicalParts, Part), '$update_parts'(Class, Part, [Class-Part|Known0], Known).

@@ -79,12 +79,11 @@ type catching struct{ catcher, recovery Term }
 
 // machine answers one question.
 type machine struct {
-	program   *Program
-	asked     *knowledge.View // what the question is asked of
-	present   engram.Time     // the time of the question
-	scratched bool            // asked is the question's own
-	graphOwn  bool            // so is its graph
-	views     map[engram.Time]*knowledge.View
+	program  *Program
+	asked    *knowledge.View // what the question is asked of
+	present  engram.Time     // the time of the question
+	graphOwn bool            // its graph is the question's own
+	views    map[engram.Time]*knowledge.View
 	*heap
 	own     map[indicator]*pred // predicates that exist in this question only
 	globals map[Atom]Term       // of nb_setval/2
@@ -127,7 +126,7 @@ func (m *machine) cutTo(n int) {
 	if n < len(m.choices) {
 		m.choices = m.choices[:n]
 	}
-	m.young = 0
+	m.young = firstAge
 	if n > 0 {
 		m.young = m.choices[n-1].mark
 	}
@@ -149,6 +148,11 @@ func (m *machine) ownBase() int32 { return m.sources[len(m.sources)-1].base }
 // run goes on to the next solution.
 func (m *machine) run() (bool, error) {
 	for {
+		if len(m.woken) > 0 {
+			if err := wake(m); err != nil {
+				return false, m.caught(err)
+			}
+		}
 		if len(m.code) == 0 {
 			m.frame = *m.frame.next
 			continue
@@ -301,11 +305,10 @@ func (m *machine) call(p *pred, args []Term) (bool, error) {
 	if !p.exists() {
 		return false, m.unknown(p)
 	}
-	cut := len(m.choices)
-	m.frame = frame{next: m.follow(), cut: cut, view: m.view}
 	if err := m.charge(128); err != nil {
 		return false, err
 	}
+	m.frame = frame{next: m.follow(), cut: len(m.choices), view: m.view}
 	if p.stale {
 		if err := m.charge(8 * len(p.clauses)); err != nil {
 			return false, err

@@ -16,8 +16,11 @@ type heap struct {
 	share  *knowledge.Share
 
 	lastVar uint64
-	young   uint64 // variables from here on are younger than the last choice
+	young   uint64 // variables from here on are younger than the last choice, but for those that goals wait for
 	trail   []*Var // older variables that have got values since
+
+	waiting map[*Var]*suspension // goals that wait for variables
+	woken   []wakening           // variables that goals waited for, which have got values by what is carried out
 
 	assignments []assignment // other changes that are undone with the trail
 	mutable     bool         // terms may be changed: those of the program are copied
@@ -42,11 +45,17 @@ func (h *heap) newVar() *Var {
 func (h *heap) bind(v *Var, t Term) {
 	v.ref = t
 	if v.age() < h.young {
+		if v.age() < firstAge {
+			h.wakes(v)
+		}
 		h.trail = append(h.trail, v)
 	}
 }
 
 func (h *heap) undo(to int) {
+	for n := len(h.woken); n > 0 && h.woken[n-1].at >= to; n-- {
+		h.woken = h.woken[:n-1]
+	}
 	unassign(h, to)
 	for _, v := range h.trail[to:] {
 		v.ref = nil
@@ -144,6 +153,13 @@ func (h *heap) measure() int64 {
 		s.bytes += 64
 		if a.old != nil {
 			s.term(a.old)
+		}
+	}
+	for v, waiting := range h.waiting {
+		s.term(v)
+		for ; waiting != nil; waiting = waiting.before {
+			s.bytes += waitingBytes
+			s.term(waiting.goal)
 		}
 	}
 	h.roots(&s)

@@ -1,6 +1,7 @@
 package prolog
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -37,8 +38,9 @@ type Program struct {
 	left      []string           // what of the rules is left out: directives that do something
 	operators map[string]ops
 	settling  sync.Mutex
-	unsettled bool // rules use predicates that were replaced since
-	quotes    Atom // what "text" is in the file that is read
+	unsettled bool           // rules use predicates that were replaced since
+	quotes    Atom           // what "text" is in the file that is read
+	waiting   map[Atom]*pred // of goals that wait: the library's, whatever rules define
 }
 
 // iso are predicates that rules may not have of their own, as in SWI-Prolog.
@@ -84,13 +86,14 @@ var library = sync.OnceValue(func() *Program {
 		}
 		pred.library = true
 	}
+	p.waiting = map[Atom]*pred{"freeze": p.find(indicator{"freeze", 2}), "dif": p.find(indicator{"dif", 2}), "$when": p.find(indicator{"$when", 3})}
 	return p
 })
 
 // NewProgram returns a program without rules of its own: the library, and the prefixes that are common.
 func NewProgram() *Program {
 	l := library()
-	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources), shared: map[indicator]bool{}, operators: operators}
+	p := &Program{preds: make(map[indicator]*pred, len(l.preds)), prefixes: l.prefixes.Clone(), sources: slices.Clone(l.sources), shared: map[indicator]bool{}, operators: operators, waiting: l.waiting}
 	maps.Copy(p.preds, l.preds)
 	return p
 }
@@ -120,6 +123,7 @@ func (p *Program) read(name, text string) error {
 	// Variables of what is read are told apart by their identity only.
 	r := newReader(text, src.base, true, func() *Var { return &Var{} })
 	added := map[*pred]bool{}
+	var parts conditions
 	p.quotes = ""
 	for {
 		r.ops, r.quotes = p.operators, p.quotes
@@ -129,18 +133,97 @@ func (p *Program) read(name, text string) error {
 			for changed := range added {
 				changed.reindex()
 			}
+			if len(parts) > 0 {
+				return p.located(src, parts[len(parts)-1].at, errors.New("no endif follows"))
+			}
 			return nil
 		}
 		if err == nil {
 			if c, ok := t.(*Compound); ok {
 				at = int(c.pos - src.base)
 			}
-			err = p.add(t, added)
+			var conditional bool
+			if conditional, err = parts.follow(t, at, func(test *Compound) bool {
+				for changed := range added {
+					changed.reindex()
+				}
+				return p.decide(test)
+			}); !conditional && parts.read() {
+				err = p.add(t, added)
+			}
 		}
 		if err != nil {
 			return p.located(src, at, err)
 		}
 	}
+}
+
+// conditions are the directives if/1 that have no endif/0 yet, the innermost last.
+type conditions []condition
+
+type condition struct {
+	at    int  // where it begins in its text
+	read  bool // the clauses that follow are read
+	taken bool // a part of it was read, or none of it is
+}
+
+// read reports whether clauses are read.
+func (c conditions) read() bool { return len(c) == 0 || c[len(c)-1].read }
+
+// follow follows a directive of conditional compilation; ok is false for another term.
+func (c *conditions) follow(t Term, at int, decide func(test *Compound) bool) (ok bool, err error) {
+	directive, isDirective := isFunctor(t, ":-", 1)
+	if !isDirective {
+		return false, nil
+	}
+	switch test, _ := directive.args[0].(*Compound); {
+	case test != nil && test.name == "if" && len(test.args) == 1:
+		part := condition{at: at, taken: true}
+		if c.read() {
+			part.read = decide(test)
+			part.taken = part.read
+		}
+		*c = append(*c, part)
+		return true, nil
+	case directive.args[0] != Term(Atom("else")) && directive.args[0] != Term(Atom("endif")) && (test == nil || test.name != "elif" || len(test.args) != 1):
+		return false, nil
+	case len(*c) == 0:
+		return true, errors.New("no if comes before it")
+	case directive.args[0] == Term(Atom("endif")):
+		*c = (*c)[:len(*c)-1]
+		return true, nil
+	default:
+		last := &(*c)[len(*c)-1]
+		last.read = !last.taken && (test == nil || decide(test))
+		last.taken = last.taken || last.read
+		return true, nil
+	}
+}
+
+// conditionLimits bound what the condition of a directive if/1 may take.
+var conditionLimits = Limits{Steps: 1 << 20, Memory: 16 << 20}
+
+// decide asks the condition of a directive of the predicates that there are by now, without facts. What cannot be decided does not
+// hold, and is told like a directive that is left out.
+func (p *Program) decide(test *Compound) bool {
+	ok, err := p.holds(test.args[0])
+	if err != nil {
+		p.left = append(p.left, show(test))
+	}
+	return ok && err == nil
+}
+
+// holds asks a goal without facts.
+func (p *Program) holds(goalTerm Term) (bool, error) {
+	if err := p.settle(); err != nil {
+		return false, err
+	}
+	m := p.machine(context.Background(), &knowledge.View{Graph: knowledge.NewGraph()}, &source{}, conditionLimits)
+	defer m.cutTo(0)
+	if err := begin(m, goalTerm); err != nil {
+		return false, err
+	}
+	return m.run()
 }
 
 // located puts the place into an error of reading or adding a clause.
@@ -370,7 +453,7 @@ func (p *Program) find(i indicator) *pred {
 }
 
 // refusedDirectives have what is read mean something else.
-var refusedDirectives = map[Atom]bool{"if": true, "elif": true, "else": true, "endif": true, "char_conversion": true, "set_prolog_flag": true, "op": true}
+var refusedDirectives = map[Atom]bool{"char_conversion": true, "set_prolog_flag": true, "op": true}
 
 // refusedFlags have what is read mean something else, or goals do something else.
 var refusedFlags = map[Atom]bool{
@@ -418,8 +501,22 @@ func (p *Program) directive(t Term) error {
 		if flag != "" && !refusedFlags[flag] {
 			return nil
 		}
+	case indicator{"expand_term", 2}: // before the result is asserted
+		if v, ok := deref(args[1]).(*Var); ok && v != deref(args[0]) {
+			v.ref = args[0]
+			return nil
+		}
 	case indicator{"assert", 1}, indicator{"assertz", 1}, indicator{"asserta", 1}:
-		return p.add(args[0], map[*pred]bool{})
+		t := deref(args[0])
+		if c, ok := isFunctor(t, ":", 2); ok { // the module is the head's
+			t = deref(c.args[1])
+			if rule, ok := isFunctor(t, ":-", 2); ok {
+				t = newTerm(":-", newTerm(":", c.args[0], rule.args[0]), rule.args[1])
+			} else {
+				t = newTerm(":", c.args[0], t)
+			}
+		}
+		return p.add(t, map[*pred]bool{})
 	case indicator{"rdf_register_ns", 2}, indicator{"rdf_register_ns", 3}, indicator{"rdf_register_prefix", 2}, indicator{"rdf_register_prefix", 3}:
 		prefix, ok1 := args[0].(Atom)
 		iri, ok2 := args[1].(Atom)
@@ -595,11 +692,11 @@ var withheld = func() map[Atom]string {
 		"open close see seen tell told append read read_term read_file_to_terms load_files consult ensure_loaded exists_file exists_directory delete_file directory_files rdf_load rdf_save rdf_parse owl_parse": "questions neither read nor write files",
 		"shell process_create halt getenv setenv unsetenv system thread_create thread_send_message tcp_socket http_open jpl_call jpl_new":                                                                        "questions run no programs and reach no network",
 		"listing write_canonical": "a question prints by print/1, writeq/1, format/2 and portray_clause/1",
-		"set_prolog_flag op set_flag prompt use_module module garbage_collect initialization": "questions do not change the system",
-		"rdf_reset_db":                        "questions change no facts but their own, by rdf_assert/3 and rdf_retractall/3",
-		":-":                                  "a rule stands in a file of rules, or is asserted for one question by assertz/1",
-		"freeze frozen when":                  "no goal waits for a value; put it behind the goals that give the value",
-		"flag recorda recordz recorded erase": "questions have no such variables; nb_setval/2 sets one",
+		"op set_flag prompt use_module module garbage_collect initialization": "questions do not change the system",
+		"rdf_reset_db": "questions change no facts but their own, by rdf_assert/3 and rdf_retractall/3",
+		":-":           "a rule stands in a file of rules, or is asserted for one question by assertz/1",
+		"put_attr get_attr del_attr attvar call_residue_vars": "goals wait for values by freeze/2, when/2 and dif/2; variables have no other attributes",
+		"flag recorda recordz recorded erase":                 "questions have no such variables; nb_setval/2 sets one",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			why[Atom(name)] = reason

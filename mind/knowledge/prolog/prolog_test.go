@@ -518,7 +518,7 @@ same(X) :- rdf_equal(X, my:thing).
 	for text, want := range map[string]string{
 		"a :- b":             "bad.pl: line 1, column 7: the clause does not end with a full stop",
 		"a.\nb :- (c.":       "bad.pl: line 2, column 8",
-		":- if(id).":         "bad.pl: line 1, column 1: the directive if(id) is not supported",
+		":- if(id).":         "bad.pl: line 1, column 1: no endif follows",
 		"atom_length(a, b).": "atom_length/2 belongs to the language",
 		"a.\n1 :- b.":        "line 2",
 		"?- a.":              "asks no questions",

@@ -59,10 +59,16 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 				return
 			}
 			row, err := m.row(vars)
+			var waiting string
+			if err == nil {
+				waiting, err = waits(m, vars)
+				row.key += waiting
+			}
 			if err == nil && !told[row.key] {
 				m.kept += int64(len(row.key) + 32)
 				err = m.charge(len(row.key) + 32)
 				told[row.key] = true
+				tellWaiting(m, len(told), waiting)
 				if err == nil && !yield(row, nil) {
 					return
 				}
@@ -86,27 +92,11 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	if err := p.settle(); err != nil {
 		return nil, nil, err
 	}
-	base := p.sources[len(p.sources)-1].end()
-	src := &source{name: "", text: question, base: base}
-	m := &machine{
-		program: p, asked: view, heap: &heap{ctx: ctx, limits: limits, share: knowledge.ShareOf(ctx), nextMeasure: min(limits.Memory/4, firstMeasure), measureEach: limits.Memory / 4},
-		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
-		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
-	}
-	m.roots = m.reachable
-	m.mutable = names(m, "setarg")
-	if m.present = view.At; m.present == 0 {
-		m.present = engram.Now()
-	}
-	if limits.Time > 0 {
-		m.deadline = time.Now().Add(limits.Time)
-	}
 	if len(question) > maxSource {
 		return nil, nil, engram.Errorf(engram.Exhausted, "", "a question of %d bytes; %d are the most", len(question), maxSource)
 	}
-	if names(m, "rdf_assert") || names(m, "object_assert_") || names(m, "rdf_update") || names(m, "rdf_retractall") {
-		scratch(m)
-	}
+	base := p.sources[len(p.sources)-1].end()
+	m := p.machine(ctx, view, &source{text: question, base: base}, limits)
 	r := newReader(question, base, true, func() *Var {
 		v := m.newVar()
 		m.answered = append(m.answered, v)
@@ -121,15 +111,39 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	if c, ok := isFunctor(t, "?-", 1); ok {
 		t = c.args[0]
 	}
-	m.whole = t
-	m.frame = frame{next: &frame{code: codeDone}, view: m.asked}
-	comp := compiler{find: m.find, expand: p.expandKnown}
-	code, err := comp.body(t, nil)
-	if err != nil {
+	if err := begin(m, t); err != nil {
 		return nil, nil, m.failure(err)
 	}
-	m.code, m.top = code, true
 	return m, r.vars, nil
+}
+
+// machine returns one for a question of a view, which has not begun.
+func (p *Program) machine(ctx context.Context, view *knowledge.View, src *source, limits Limits) *machine {
+	asked := *view // the question's own, since it may change facts
+	m := &machine{
+		program: p, asked: &asked, heap: &heap{ctx: ctx, lastVar: firstAge, young: firstAge, limits: limits, share: knowledge.ShareOf(ctx), nextMeasure: min(limits.Memory/4, firstMeasure), measureEach: limits.Memory / 4},
+		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
+		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
+	}
+	m.roots = m.reachable
+	m.mutable = names(m, "setarg")
+	if m.present = view.At; m.present == 0 {
+		m.present = engram.Now()
+	}
+	if limits.Time > 0 {
+		m.deadline = time.Now().Add(limits.Time)
+	}
+	return m
+}
+
+// begin has the machine answer a question.
+func begin(m *machine, t Term) error {
+	m.whole = t
+	m.frame = frame{next: &frame{code: codeDone}, view: m.asked}
+	comp := compiler{find: m.find, expand: m.program.expandKnown}
+	code, err := comp.body(t, nil)
+	m.code, m.top = code, true
+	return err
 }
 
 // unheard notes of which names in the question nothing is known: a question without answers may have one that is misspelt.

@@ -8,13 +8,6 @@ import (
 // tripleBytes is about what a triple takes in a graph of a question's own, beside its texts.
 const tripleBytes = 300
 
-// scratch has the question be asked of a view of its own, whose facts it may change. What is computed from poses, and the views of
-// other times, do not have its changes.
-func scratch(m *machine) {
-	view := *m.asked
-	m.asked, m.scratched = &view, true
-}
-
 // ownGraph gives the question a graph of its own, with what its view has, before its first change.
 func ownGraph(m *machine) error {
 	m.kept += tripleBytes * int64(m.asked.Len())
@@ -32,11 +25,9 @@ func ownGraph(m *machine) error {
 	return nil
 }
 
-// change changes the question's own graph. Answers that are being given go on with what there was.
+// change changes the question's own graph. Answers that are being given go on with what there was. What is computed from poses, and
+// the views of other times, do not have the changes.
 func change(m *machine, do func(g *knowledge.Graph)) (bool, error) {
-	if !m.scratched {
-		return false, thrown(newTerm("permission_error", Atom("modify"), Atom("graph"), Atom("user")), "a question changes facts of its own only if it names rdf_assert, rdf_update, rdf_retractall or object_assert_dimensions")
-	}
 	if !m.graphOwn {
 		if err := ownGraph(m); err != nil {
 			return false, err

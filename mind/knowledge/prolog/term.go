@@ -24,7 +24,7 @@ type (
 // Var is a variable; ref is what it is bound to, nil while it is free.
 type Var struct {
 	ref Term
-	// How many variables there were before: an age of 48 bits.
+	// How many variables there were before: an age of 47 bits, and firstAge.
 	ageLow  uint32
 	ageHigh uint16
 	// seen is the measurement of memory that has counted the variable; nothing else reads it.
@@ -219,7 +219,7 @@ func (h *heap) compare(a, b Term, depth int) (int, error) {
 		}
 		switch a := a.(type) {
 		case *Var:
-			return cmp.Compare(a.age(), b.(*Var).age()), nil
+			return cmp.Compare(a.age()|firstAge, b.(*Var).age()|firstAge), nil
 		case Atom:
 			return strings.Compare(string(a), string(b.(Atom))), h.going(len(a))
 		case String:
@@ -274,7 +274,7 @@ func (h *heap) unifyDeep(a, b Term, depth int) (bool, error) {
 				if x == y {
 					return true, nil
 				}
-				if x.age() < y.age() { // the younger one is bound to the older
+				if x.age() < y.age() { // the younger one is bound to the older, and to one that goals wait for
 					x, b = y, x
 				}
 			}
@@ -349,6 +349,11 @@ func (h *heap) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, error) 
 		}
 		v := h.newVar()
 		renamed[t] = v
+		if h.waiting[t] != nil {
+			if err := copyWaiting(h, t, v, renamed, depth); err != nil {
+				return nil, err
+			}
+		}
 		return v, h.charge(variableBytes)
 	case *Compound:
 		if t.ground {

@@ -10,20 +10,11 @@ func termPredicates() map[string]map[int]builtin {
 	return map[string]map[int]builtin{
 		"=": {2: func(m *machine, args []Term) (bool, error) { return m.unify(args[0], args[1]) }},
 		"\\=": {2: func(m *machine, args []Term) (bool, error) {
+			if len(m.waiting) > 0 { // goals that wait may have it fail
+				return m.callGoal(newTerm(`\+`, newTerm("=", args...)))
+			}
 			ok, err := m.unifiable(args[0], args[1])
 			return !ok && err == nil, err
-		}},
-		"dif": {2: func(m *machine, args []Term) (bool, error) {
-			// Decided at once: terms that may become equal later are too little known.
-			c, err := m.compare(args[0], args[1], 0)
-			if err != nil || c == 0 {
-				return false, err
-			}
-			ok, err := m.unifiable(args[0], args[1])
-			if ok {
-				return false, thrown(Atom("instantiation_error"), "dif/2 needs terms that are known; put it behind the goals that give them values")
-			}
-			return err == nil, err
 		}},
 		"unify_with_occurs_check": {2: func(m *machine, args []Term) (bool, error) {
 			ok, err := m.unify(args[0], args[1])
@@ -92,7 +83,7 @@ func termPredicates() map[string]map[int]builtin {
 				return false, err
 			}
 			return m.unify(args[1], t)
-		}},
+		}, 3: copyWithGoals},
 		"term_variables": {2: func(m *machine, args []Term) (bool, error) {
 			var vars []Term
 			if err := m.variables(args[0], map[*Var]bool{}, &vars); err != nil {

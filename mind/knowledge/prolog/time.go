@@ -29,6 +29,9 @@ func timePredicates() map[indicator]builtin {
 		{"allen", 3}:             expanding(allen),
 		{"$pose", 2}:             expanding(poseOfThing),
 		{"$is_property_goal", 2}: isPropertyGoal,
+		{"$covering", 3}:         expanding(coveringPoint),
+		{"$product", 3}:          matrixProduct,
+		{"matrix_rotation", 2}:   matrixRotation,
 	}
 }
 
@@ -353,6 +356,89 @@ func poseMatrix(p pose.Pose) Term {
 		cells = append(cells, Float(f))
 	}
 	return listOf(cells, atomNil)
+}
+
+// coveringPoint is $covering(X, Y, Thing): things whose boxes, seen from above, have a point within.
+func coveringPoint(m *machine, args []Term) (bool, error) {
+	x, ok1 := floatOf(args[0])
+	y, ok2 := floatOf(args[1])
+	thing, ok, err := resource(args[2])
+	if !ok || !ok1 || !ok2 {
+		return false, err
+	}
+	scene, ok := m.view.Computed.(interface{ Scene() *computed.Scene })
+	if !ok {
+		scene = computed.New(m.view)
+	}
+	return answer(m, scene.Scene().Covering(x, y), func(name string) (bool, error) {
+		if !thing.IsZero() {
+			return thing == rdf.NewIRI(name), nil
+		}
+		return m.unify(args[2], termOf(rdf.NewIRI(name)))
+	})
+}
+
+// floatOf returns a number as a float.
+func floatOf(t Term) (float64, bool) {
+	switch t := deref(t).(type) {
+	case Int:
+		return float64(t), true
+	case Float:
+		return float64(t), true
+	}
+	return 0, false
+}
+
+// matrixArg reads the 16 numbers of a matrix, row by row.
+func matrixArg(m *machine, t Term) (cells [4][4]float64, err error) {
+	list, err := m.listArg(t)
+	if err != nil {
+		return cells, err
+	}
+	if len(list) != 16 {
+		return cells, domainError("matrix", deref(t))
+	}
+	for i, cell := range list {
+		f, ok := floatOf(cell)
+		if !ok {
+			return cells, wanted("number", deref(cell))
+		}
+		cells[i/4][i%4] = f
+	}
+	return cells, nil
+}
+
+// matrixProduct is $product(A, B, AB) of matrices of 16 numbers.
+func matrixProduct(m *machine, args []Term) (bool, error) {
+	a, err := matrixArg(m, args[0])
+	if err != nil {
+		return false, err
+	}
+	b, err := matrixArg(m, args[1])
+	if err != nil {
+		return false, err
+	}
+	var cells []Term
+	for i := range 4 {
+		for j := range 4 {
+			sum := 0.0
+			for k := range 4 {
+				sum += a[i][k] * b[k][j]
+			}
+			cells = append(cells, Float(sum))
+		}
+	}
+	return m.unify(args[2], listOf(cells, atomNil))
+}
+
+// matrixRotation is matrix_rotation/2: the rotation of a matrix as [W,X,Y,Z].
+func matrixRotation(m *machine, args []Term) (bool, error) {
+	cells, err := matrixArg(m, args[0])
+	if err != nil {
+		return false, err
+	}
+	q := computed.Rotation(&[3][4]float64{cells[0], cells[1], cells[2]})
+	return m.unify(args[1], listOf([]Term{Float(q.W), Float(q.X), Float(q.Y), Float(q.Z)}, atomNil))
 }
 
 // isPropertyGoal is $is_property_goal(Goal, Triple): a goal such as knowrob:'on-Physical'(A, B),

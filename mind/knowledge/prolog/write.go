@@ -64,7 +64,8 @@ type writer struct {
 	most     int   // after so many bytes an ellipsis ends it
 	h        *heap // who pays, nil for nobody
 	err      error
-	vars     map[*Var]int // their numbers
+	vars     map[*Var]int    // their numbers
+	names    map[*Var]string // of those that have one
 	after    position
 }
 
@@ -142,6 +143,10 @@ func (w *writer) term(t Term, prec, depth int, operand bool) {
 	}
 	switch t := deref(t).(type) {
 	case *Var:
+		if name := w.names[t]; name != "" {
+			w.put(name)
+			return
+		}
 		if w.vars == nil {
 			w.vars = map[*Var]int{}
 		}

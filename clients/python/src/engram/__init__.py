@@ -12,6 +12,7 @@ docs/python.md of the repository has a page on everything. What is large is impo
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import errors
@@ -84,7 +85,7 @@ if not TYPE_CHECKING:  # so that a checker of types tells wrong names
             return importlib.import_module(".aio", __name__)
         module = _MODULE.get(name)
         if module is None:
-            raise AttributeError(f"module engram has no attribute {name}")
+            raise AttributeError(f"module engram has no attribute {name}", name=name, obj=sys.modules[__name__])
         value = getattr(importlib.import_module("." + module, __name__), name)
         globals()[name] = value
         return value
@@ -94,7 +95,8 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def connect(address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0, call_timeout: Optional[float] = None) -> "Memory":
+def connect(address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0, call_timeout: Optional[float] = None,
+            detection_timeout: float = 3.0) -> "Memory":
     """Connects to the memories of the robot.
 
     ``address`` is where their name system is: ``unix:/path``, ``http://host:port``, ``https://host:port``, ``host:port``, or
@@ -103,11 +105,12 @@ def connect(address: Optional[str] = None, *, credentials: Optional[str] = None,
     for servers that want to know who asks; without it, it is ``$ENGRAM_CREDENTIALS``. ``timeout`` is how long
     to wait for a server to answer a connection, in seconds. Unavailable says where was looked. ``call_timeout`` is how long a call
     may take after that, in seconds, before it is given up with Timeout; without it calls wait for their server. Watches and streams
-    of commits have no such limit.
+    of commits have no such limit. A server of another robot that shows no sign of life for ``detection_timeout``, in seconds, while a
+    call waits for it is Unavailable.
     """
     from .client import Memory
 
-    return Memory(address, credentials=credentials, timeout=timeout, call_timeout=call_timeout)
+    return Memory(address, credentials=credentials, timeout=timeout, call_timeout=call_timeout, detection_timeout=detection_timeout)
 
 
 def open_episode(path: str) -> "Episode":

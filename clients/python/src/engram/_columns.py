@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from . import _vector
 from ._schema import message
 from ._vector import Array, as_list, corrupt
-from ._wire import Buffer, varint, zigzag
+from ._wire import Buffer, seconds, varint, zigzag
 from .errors import Unsupported
 
 COLUMNS = "engram.ltm.v1.Columns"
@@ -280,8 +280,5 @@ def _scalar(kind: int, v: int) -> bytes:
         return (v & 0xFFFFFFFF).to_bytes(4, "little")
     if _WIRE[kind] == 1:
         return (v & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little")
-    seconds, nanos = divmod(v, 1_000_000_000)
-    if kind == _DURATION and v < 0 and nanos:
-        seconds, nanos = seconds + 1, nanos - 1_000_000_000
-    content = (b"\x08" + varint(seconds) if seconds else b"") + (b"\x10" + varint(nanos) if nanos else b"")
+    content = seconds(v, kind == _DURATION)
     return varint(len(content)) + content

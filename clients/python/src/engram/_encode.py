@@ -13,7 +13,7 @@ import numpy as np
 from . import idf
 from ._decode import DTYPES
 from ._plain import array_of, dense, numbers_of, rigid, rotation_of
-from ._wire import varint, zigzag
+from ._wire import field, seconds, varint, zigzag
 from .errors import Invalid, OutOfRange
 from .times import Duration, Time, parse_span, parse_time
 from .values import Record
@@ -75,7 +75,8 @@ def _getter(t: idf.Type, value: Any, path: str) -> Callable[[str], Any]:
             return {"position": translation, "orientation": quaternion_of(rotation, path)}.get
     if isinstance(value, (list, tuple, set, np.ndarray)) or not any(hasattr(value, m.name) for m in t.members):
         way = _WAYS.get(t.name, "")
-        raise Invalid(path or t.name, f"{way}a dict with members of {t.name} is wanted, not {value!r:.60}")
+        said = f"an array of shape {' x '.join(map(str, value.shape))}; engram.image makes an image of one" if isinstance(value, np.ndarray) else f"{value!r:.60}"
+        raise Invalid(path or t.name, f"{way}a dict with members of {t.name} is wanted, not {said}")
     return lambda name: getattr(value, name, None)
 
 
@@ -227,30 +228,18 @@ def _delimited(out: list[Any], number: int, data: Any) -> None:
     out.append(data)
 
 
-def _field(number: int, data: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def _seconds(ns: int) -> bytes:
-    seconds, rest = divmod(ns, 1_000_000_000)
-    return (b"\x08" + varint(seconds) if seconds else b"") + (b"\x10" + varint(rest) if rest else b"")
-
-
 def _timestamp(value: Any, path: str) -> bytes:
     try:
-        return _seconds(parse_time(value))
+        return seconds(parse_time(value), False)
     except (Invalid, OutOfRange) as e:
         raise type(e)(path, str(e)) from None
 
 
 def _duration(value: Any, path: str) -> bytes:
     try:
-        ns = int(parse_span(value))
+        return seconds(parse_span(value), True)
     except (Invalid, OutOfRange) as e:
         raise type(e)(path, str(e)) from None
-    seconds = int(ns / 1_000_000_000) if abs(ns) < 1 << 53 else (abs(ns) // 1_000_000_000) * (1 if ns >= 0 else -1)
-    rest = ns - seconds * 1_000_000_000  # both of one sign
-    return (b"\x08" + varint(seconds) if seconds else b"") + (b"\x10" + varint(rest) if rest else b"")
 
 
 def _utf8(text: str, path: str) -> bytes:
@@ -264,7 +253,7 @@ def _link(value: Any, path: str) -> bytes:
     text = getattr(value, "id", value)  # a snapshot, an instance, or an ID
     if not isinstance(text, str):
         raise Invalid(path, f"a link is an ID, or what has one, not {value!r:.60}")
-    return _field(1, _utf8(text, path)) if text else b""
+    return field(1, _utf8(text, path)) if text else b""
 
 
 def _dense(value: Any, path: str) -> tuple[Any, int]:
@@ -283,16 +272,16 @@ def _matrix(value: Any, path: str) -> bytes:
     if a.ndim != 2:
         raise Invalid(path, f"a matrix has two dimensions, not {a.ndim}")
     data = a.tobytes()
-    return b"\x08" + varint(a.shape[0]) + b"\x10" + varint(a.shape[1]) + b"\x18" + varint(dtype) + _field(4, data)
+    return b"\x08" + varint(a.shape[0]) + b"\x10" + varint(a.shape[1]) + b"\x18" + varint(dtype) + field(4, data)
 
 
 def _ndarray(value: Any, path: str) -> bytes:
     a, dtype = _dense(value, path)
-    return _field(1, b"".join(varint(n) for n in a.shape)) + b"\x10" + varint(dtype) + _field(3, a.tobytes())
+    return field(1, b"".join(varint(n) for n in a.shape)) + b"\x10" + varint(dtype) + field(3, a.tobytes())
 
 
 def _list(value: Any, path: str) -> bytes:
-    return b"".join(_field(1, _value(v, f"{path}[{i}]")) for i, v in enumerate(_items(value, path)))
+    return b"".join(field(1, _value(v, f"{path}[{i}]")) for i, v in enumerate(_items(value, path)))
 
 
 def _dict(value: Any, path: str) -> bytes:
@@ -302,7 +291,7 @@ def _dict(value: Any, path: str) -> bytes:
     for k in value:
         if keys.setdefault(str(k), k) is not k:
             raise Invalid(path, f"the keys {keys[str(k)]!r} and {k!r} are one text")
-    return b"".join(_field(1, _field(1, _utf8(str(k), path)) + _field(2, _value(v, f"{path}.{k}" if path else str(k)))) for k, v in value.items())
+    return b"".join(field(1, field(1, _utf8(str(k), path)) + field(2, _value(v, f"{path}.{k}" if path else str(k)))) for k, v in value.items())
 
 
 def _value(value: Any, path: str) -> bytes:
@@ -315,9 +304,9 @@ def _value(value: Any, path: str) -> bytes:
         return b"\x08" + varint(int(value))
     kind = type(value).__name__  # generated classes have times and links of their own
     if isinstance(value, (Time, datetime, np.datetime64)) or kind == "Time":
-        return _field(7, _timestamp(value, path))
+        return field(7, _timestamp(value, path))
     if isinstance(value, (Duration, timedelta, np.timedelta64)) or kind == "Duration":
-        return _field(8, _duration(value, path))
+        return field(8, _duration(value, path))
     if isinstance(value, (int, np.integer)):
         n = int(value)
         if not -1 << 63 <= n < 1 << 64:
@@ -326,17 +315,17 @@ def _value(value: Any, path: str) -> bytes:
     if isinstance(value, (float, np.floating)):
         return b"\x29" + struct.pack("<d", value)
     if isinstance(value, ID) or kind == "Link" or hasattr(value, "id") and isinstance(value.id, ID):
-        return _field(12, _link(value, path))
+        return field(12, _link(value, path))
     if isinstance(value, str):
-        return _field(6, _utf8(value, path))
+        return field(6, _utf8(value, path))
     if isinstance(value, Mapping):
-        return _field(11, _dict(value, path))
+        return field(11, _dict(value, path))
     if isinstance(value, np.ndarray):
-        return _field(9, _ndarray(value, path)) if value.ndim else _value(_told(path, array_of, value)[()], path)
+        return field(9, _ndarray(value, path)) if value.ndim else _value(_told(path, array_of, value)[()], path)
     if isinstance(value, (list, tuple)):
-        return _field(10, _list(value, path))
+        return field(10, _list(value, path))
     if hasattr(value, "__dataclass_fields__"):
-        return _field(11, _dict({k: getattr(value, k) for k in value.__dataclass_fields__}, path))
+        return field(11, _dict({k: getattr(value, k) for k in value.__dataclass_fields__}, path))
     raise Invalid(path, f"{type(value).__name__} is nothing that a payload can hold{_instead(value)}")
 
 

@@ -200,7 +200,7 @@ class Connection:
             self.sock.close()
             if for_call and isinstance(e, TimeoutError):
                 raise self._broke(e) from None
-            raise errors.Unavailable(owner.address, f"the memory server does not answer: {e}") from None
+            raise errors.Unavailable(owner.address, f"the memory server does not answer: {getattr(e, 'strerror', None) or e}") from None
         except BaseException:
             self.sock.close()
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Iterable, Optional, Union
 
 from . import errors
@@ -159,6 +160,12 @@ def memory_of(pattern: str) -> Optional[str]:
     return first.replace("\\/", "/").replace("\\\\", "\\").removeprefix("\\")
 
 
+def cores_of(patterns: list[str]) -> list[ID]:
+    """Returns the core segments that patterns name."""
+    parts = [_raw(p)[:2] for p in patterns]
+    return [*dict.fromkeys(plain_id("/".join(p)) for p in parts if len(p) == 2 and not any(n[:1] in ("*", "~") for n in p))]
+
+
 def patterns_of(pattern: Union[str, Iterable[str]]) -> list[str]:
     if isinstance(pattern, (str, bytes)) or not hasattr(pattern, "__iter__"):
         return [text("pattern", pattern)]
@@ -170,6 +177,29 @@ def text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise errors.Invalid(f"{name}={value!r:.60}", f"a text is wanted, not {type(value).__name__}")
     return str(value)
+
+
+# Names in CEL that are no members.
+_CEL = {"confidence", "sent", "arrived", "time", "type", "payload", "true", "false", "null", "in", "int", "uint", "double", "string", "bytes", "bool",
+        "list", "map", "null_type", "timestamp", "duration", "math", "strings", "google"}
+
+
+def members_of(where: str) -> list[str]:
+    """Returns the paths of members that a filter in CEL names, as far as its words tell."""
+    words = re.sub(r"""(?:\b[rRbB]{1,2})?("{3}|'{3}|"|')(?:\\.|(?!\1).)*\1|//[^\n]*""", " '' ", where, flags=re.S)
+    ours = set(re.findall(r"\.\s*(?:exists|all|exists_one|map|filter)\s*\(\s*(\w+)\s*,", words))
+    found = []
+    for path, call in re.findall(r"(?<![\w.)\]])([A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*)(\s*[({])?", words):
+        names = re.split(r"\s*\.\s*", path)
+        if call:
+            names.pop()
+        if names[:1] == ["payload"]:
+            names.pop(0)
+        elif names and (names[0] in _CEL or names[0] in ours):
+            continue
+        if names:
+            found.append(".".join(names))
+    return [*dict.fromkeys(found)]
 
 
 def choice(name: str, value: str, choices: dict[str, int]) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import queue
+import re
 import ssl
 import stat
 import sys
+import threading
 import urllib.parse
 from typing import Any, Callable, Iterator, Optional
 
@@ -49,7 +52,7 @@ def domain_error(e: Any, address: str) -> errors.Error:
                     if parts.get(1, b"").endswith(b"/engram.v1.Error"):
                         m = message("Error").FromString(parts.get(2, b""))
                         return _error(m)
-    text = e.details() or str(e.code())
+    text = re.sub(r"^failed to connect to all addresses; last error: \w+: \S+ ", "", e.details() or str(e.code()))
     return _CODES.get(e.code(), errors.Internal)(address, text if e.code() != grpc.StatusCode.UNAVAILABLE else f"the memory server does not answer: {text}")
 
 
@@ -158,10 +161,11 @@ class Rpc(Transport):
         target, secure = target_of(address)
         if (secure or credentials is not None) and not target.startswith("unix:"):
             if credentials is None:
-                raise errors.Forbidden(address, "the server wants to know who this program is; give credentials, a file of 'engram auth add'")
+                raise errors.Forbidden(address, "a server at https:// is asked with credentials; give a file of 'engram auth add'")
             self._channel = credentials.channel(target, timeout)
         else:
             self._channel = grpc.insecure_channel(target, [*_OPTIONS, ("grpc.default_authority", "localhost")] if target.startswith("unix:") else _OPTIONS)
+        self.detection: Optional[float] = None  # after so long without a sign of life the server counts as away
         self._calls: dict[str, Any] = {}
         self._path = "/engram.v1."
         self._shares = False  # its channel is another's
@@ -182,38 +186,58 @@ class Rpc(Transport):
         call = self._calls.get(method)
         if call is None:
             call = self._calls[method] = self._channel.unary_unary(self._path + method)
-        try:
-            answer: bytes = call(request, timeout=self.call_timeout if timeout is None else timeout)
+        if timeout is None:
+            timeout = self.call_timeout
+        if self.detection is None:
+            with self.failing():
+                answer: bytes = call(request, timeout=timeout)
+                return answer
+        with self.failing(), Detector(self, call.future(request, timeout=timeout)) as watched:
+            answer = watched.call.result()
             return answer
+
+    @contextlib.contextmanager
+    def failing(self) -> Iterator[None]:
+        """Makes errors of gRPC those of this package."""
+        try:
+            yield
         except grpc.RpcError as e:
             raise domain_error(e, self.address) from None
         except ValueError:
             raise errors.Closed(self.address) from None
 
+    def answers(self, timeout: float) -> bool:
+        """Whether the server shows a sign of life within a time."""
+        try:
+            self._channel.unary_unary(self._path + "MemoryService/Info")(b"", timeout=timeout)
+        except grpc.RpcError as e:
+            return e.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+        except ValueError:
+            return False
+        return True
+
     def server_stream(self, method: str, request: bytes, timeout: Optional[float] = None) -> "Answers":
         """Makes a call that is answered by a stream of encoded messages."""
-        try:
+        with self.failing():
             return Answers(self, self._channel.unary_stream(self._path + method)(request, timeout=timeout))
-        except ValueError:
-            raise errors.Closed(self.address) from None
 
     def pipe(self, method: str) -> "Pipe":
         """Makes a call in which both sides send encoded messages."""
-        return Pipe(self, method)
+        with self.failing():
+            return Pipe(self, method)
 
     def call(self, procedure: str, request: bytes) -> bytes:
         return self.unary("MemoryService/" + procedure, request)
 
     def reached(self) -> None:
         """Waits until there is a connection, as long as making one may take: other calls fail while gRPC pauses before it tries again."""
-        try:
-            self._channel.unary_unary(self._path + "MemoryService/Info")(b"", timeout=self.timeout, wait_for_ready=True)
-        except grpc.RpcError as e:
-            if e.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise errors.Unavailable(self.address, f"the memory server does not answer within {self.timeout:g} s") from None
-            raise domain_error(e, self.address) from None
-        except ValueError:
-            raise errors.Closed(self.address) from None
+        with self.failing():
+            try:
+                self._channel.unary_unary(self._path + "MemoryService/Info")(b"", timeout=self.timeout, wait_for_ready=True)
+            except grpc.RpcError as e:
+                if e.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                    raise errors.Unavailable(self.address, f"the memory server does not answer within {self.timeout:g} s") from None
+                raise
 
     def commit(self, updates: list[Commit], recorded: bool) -> list[Committed]:
         request = _commit_request(updates, recorded)
@@ -257,6 +281,34 @@ class Rpc(Transport):
         return Stream(self, recorded)
 
 
+class Detector:
+    """Looks after a call until the with ends: gives it up when its server shows no sign of life for the owner's ``detection``. One that
+    is alive may take as long as it needs."""
+
+    def __init__(self, owner: Rpc, call: Any) -> None:
+        self.call = call
+        self._owner = owner
+        self._ended = threading.Event()
+        self._silent = False
+
+    def _look(self, half: float) -> None:
+        while not self._ended.wait(half):
+            if not self._owner.answers(half) and not self._ended.is_set():
+                self._silent = True
+                self.call.cancel()
+                return
+
+    def __enter__(self) -> "Detector":
+        if self._owner.detection is not None:
+            threading.Thread(target=self._look, args=(self._owner.detection / 2,), daemon=True, name="engram detector").start()
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], *_: object) -> None:
+        self._ended.set()
+        if kind is not None and self._silent:
+            raise errors.Unavailable(self._owner.address, f"the memory server does not answer, and shows no sign of life for {self._owner.detection:g} s") from None
+
+
 class Answers:
     """The messages of a call that answers with several; ``close`` ends it."""
 
@@ -265,10 +317,12 @@ class Answers:
         self._call = call
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
-            yield from self._call
-        except grpc.RpcError as e:
-            raise domain_error(e, self._owner.address) from None
+        with self._owner.failing():
+            with Detector(self._owner, self._call):  # until it has begun: then the way there tells that it broke
+                first = next(self._call, None)
+            if first is not None:
+                yield first
+                yield from self._call
 
     def close(self) -> None:
         self._call.cancel()
@@ -289,6 +343,10 @@ class Pipe(Answers):
 
     def send(self, request: bytes) -> None:
         self._requests.put(request)
+
+    def close(self) -> None:
+        self._requests.put(None)
+        super().close()
 
 
 def _missing(m: Any) -> Missing:
@@ -353,26 +411,20 @@ class Stream(Cancelable):
 
     def __init__(self, owner: Rpc, recorded: bool) -> None:
         self._owner, self._recorded = owner, recorded
-        self._requests: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
-        try:
-            self._call = owner._channel.stream_stream(owner._path + "MemoryService/CommitStream")(iter(self._requests.get, None))
-        except ValueError:
-            raise errors.Closed(owner.address) from None
+        self._pipe = owner.pipe("MemoryService/CommitStream")
+        self._answers = iter(self._pipe)
 
     def send(self, updates: list[Commit]) -> None:
-        self._requests.put(_commit_request(updates, self._recorded).SerializeToString())
+        self._pipe.send(_commit_request(updates, self._recorded).SerializeToString())
 
     def ready(self) -> bool:
         return False
 
     def receive(self, updates: list[Commit]) -> list[Committed]:
         try:
-            return _results(message("CommitResponse").FromString(next(self._call)))
-        except grpc.RpcError as e:
-            raise domain_error(e, self._owner.address) from None
+            return _results(message("CommitResponse").FromString(next(self._answers)))
         except StopIteration:
             raise errors.Unavailable(self._owner.address, "the server ended the stream") from None
 
     def close(self) -> None:
-        self._requests.put(None)
-        self._call.cancel()
+        self._pipe.close()

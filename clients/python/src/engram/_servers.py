@@ -15,7 +15,7 @@ from ._local import Local, beside
 from ._query import pattern_of, text
 from ._schema import message
 from ._transport import Transport
-from ._wire import members
+from ._wire import field, members
 from .idf import Registry
 from .ids import ID
 
@@ -26,6 +26,7 @@ ADDRESS_VARIABLE = "ENGRAM_ADDRESS"
 CREDENTIALS_VARIABLE = "ENGRAM_CREDENTIALS"
 
 _RETRIES = (0.01, 0.1)
+_MOMENT = 1.0  # seconds: who was away for longer is not asked again
 _FRESH = 2.0  # seconds for which the names are believed
 
 T = TypeVar("T")
@@ -40,11 +41,14 @@ def default_addresses() -> list[str]:
 
 def retried(call: Callable[[], T]) -> T:
     """Makes a call that may be made twice, again where the server was away for a moment."""
+    began = time.monotonic()
     for pause in _RETRIES:
         try:
             return call()
         except errors.Unavailable:
-            time.sleep(pause)
+            if time.monotonic() - began > _MOMENT:
+                raise
+        time.sleep(pause)
     return call()
 
 
@@ -60,8 +64,9 @@ class Place(NamedTuple):
 class Servers:
     """The servers of the memories, by name. Safe for concurrent use."""
 
-    def __init__(self, address: Optional[str], credentials: Optional[str], timeout: float, call_timeout: Optional[float] = None) -> None:
-        self.timeout, self.call_timeout = timeout, call_timeout
+    def __init__(self, address: Optional[str], credentials: Optional[str], timeout: float, call_timeout: Optional[float],
+                 detection_timeout: float) -> None:
+        self.timeout, self.call_timeout, self.detection_timeout = timeout, call_timeout, detection_timeout
         self.registry = Registry(self._fetch_type)
         self.credentials_file = credentials or os.environ.get(CREDENTIALS_VARIABLE) or None
         self._lock = threading.Lock()
@@ -70,6 +75,7 @@ class Servers:
         self._rpcs: dict[str, Rpc] = {}
         self._renamed: dict[tuple[int, str, str], Transport] = {}
         self._names: dict[str, list[Place]] = {}  # by memory: its owner's, then those of copies
+        self._lost: set[str] = set()  # names that the name system had
         self._asked = 0.0
         address = text("address", address) if address else os.environ.get(ADDRESS_VARIABLE)
         self.home_address, self.home = self._reach_home([address] if address else default_addresses(), not address)
@@ -93,7 +99,9 @@ class Servers:
 
             if wants_tls(addresses[0], self.timeout):
                 raise errors.Forbidden(first.thing, "the server there wants TLS; write https://, and give credentials, a file of 'engram auth add'")
-        raise errors.Unavailable(first.thing, f"{first.message}; start a server there with 'engram serve --listen {addresses[0]}'")
+        listen = addresses[0].removeprefix("http://")
+        start = "" if listen.startswith(("local:", "nats:", "https:")) else f"; start a server there with 'engram serve --listen {listen}'"
+        raise errors.Unavailable(first.thing, first.message + start)
 
     def _read_info(self) -> None:
         info = message("InfoResponse").FromString(self.home.call("Info", b""))
@@ -107,8 +115,9 @@ class Servers:
         for t in transports:
             t.close()
 
-    def reach(self, addresses: list[str], server: str) -> Transport:
-        """Returns the best way to a server at one of its addresses; of no name it is whoever answers there. Unavailable names them all."""
+    def reach(self, addresses: list[str], server: str, foreign: bool = False) -> Transport:
+        """Returns the best way to a server, which may be another robot's, at one of its addresses; of no name it is whoever answers there.
+        Unavailable names them all."""
         failed: list[errors.Error] = []
         for address in addresses:
             with self._lock:
@@ -116,7 +125,7 @@ class Servers:
             if known is not None:
                 return known
             try:
-                transport = self._dial(address)
+                transport = self._dial(address, foreign)
                 self._check(transport, server)
             except (errors.Unavailable, errors.Unsupported) as e:
                 failed.append(e)
@@ -137,7 +146,7 @@ class Servers:
                 transport.close()
                 raise errors.Unavailable(transport.address, f"the server {found!r} answers there, not {server!r}")
 
-    def _dial(self, address: str) -> Transport:
+    def _dial(self, address: str, foreign: bool) -> Transport:
         if address.startswith("local:"):
             return Local(address, self.registry, self.timeout, self.call_timeout)
         if address.startswith("unix:") and os.path.exists(beside(address).removeprefix("local:")):
@@ -145,14 +154,17 @@ class Servers:
                 return Local(beside(address), self.registry, self.timeout, self.call_timeout)
             except errors.Unavailable:
                 pass
-        rpc = self.rpc().via(address) if address.startswith("nats:") and hasattr(self, "home") else self._dial_rpc(address)
+        timeout = min(self.timeout, self.detection_timeout) if foreign else self.timeout
+        rpc = self.rpc().via(address) if address.startswith("nats:") and hasattr(self, "home") else self._dial_rpc(address, timeout)
+        if foreign:
+            rpc.detection = self.detection_timeout
         try:
-            rpc.unary("MemoryService/Info", b"", self.timeout)
+            rpc.unary("MemoryService/Info", b"", timeout)
         except errors.Timeout:  # another address may be better
-            raise errors.Unavailable(address, f"the memory server does not answer within {self.timeout:g} s") from None
+            raise errors.Unavailable(address, f"the memory server does not answer within {timeout:g} s") from None
         return rpc
 
-    def _dial_rpc(self, address: str) -> "Rpc":
+    def _dial_rpc(self, address: str, timeout: float) -> "Rpc":
         from ._rpc import Credentials, Rpc
 
         if self.credentials_file and self._credentials is None:
@@ -160,7 +172,7 @@ class Servers:
         with self._lock:
             known = self._rpcs.get(address)
         if known is None:
-            known = Rpc(address, self.registry, self._credentials, self.timeout, self.call_timeout)
+            known = Rpc(address, self.registry, self._credentials, timeout, self.call_timeout)
             with self._lock:
                 known = self._rpcs.setdefault(address, known)
         return known
@@ -170,11 +182,11 @@ class Servers:
         transport = self.of(memory) if memory else self.home
         address = transport.address
         if not address.startswith("local:"):
-            return self._dial_rpc(address)
+            return self._dial_rpc(address, self.timeout)
         path = self._beside_local(address)
         if not path:
             raise errors.Unavailable(address, "the server has no Unix socket for gRPC beside its local one; give its address, such as unix:/path/engram.sock")
-        return self._dial_rpc("unix:" + path)
+        return self._dial_rpc("unix:" + path, self.timeout)
 
     def _beside_local(self, address: str = "") -> str:
         """Returns the socket for gRPC of a server at a local address; "" if there is none."""
@@ -203,6 +215,8 @@ class Servers:
             if place.copy:
                 raise errors.Unavailable(memory, "the server that has this memory is away; a copy answers queries")
             return self._at(place, memory)
+        if memory in self._lost:
+            raise errors.Unavailable(memory, "its server is away: the name system does not have it any more")
         from .idf import nearest
 
         raise errors.NotFound(memory, f"no server has a memory of this name{nearest(memory, sorted(names))}")
@@ -226,7 +240,7 @@ class Servers:
     def _at(self, place: Place, memory: str) -> Transport:
         """Returns the way to a place of a memory, which has its name here."""
         here = place.server == self.server != ""
-        return self._as(self.home if here else self.reach(place.addresses, place.server), memory, place.memory)
+        return self._as(self.home if here else self.reach(place.addresses, place.server, ":" in memory), memory, place.memory)
 
     def _as(self, transport: Transport, here: str, there: str) -> Transport:
         """Returns a way by which a memory has the name that it has here."""
@@ -286,19 +300,18 @@ class Servers:
                 own = e.memory.removeprefix(e.robot + ":")  # its name at its robot
                 places = [Place(own, e.server, list(e.addresses))] if e.server else []
                 names[e.memory] = places + [Place(c.memory, c.server, list(c.addresses), True) for c in e.copies]
+        self._lost |= {m for m, places in self._names.items() if places} - names.keys()
         self._names, self._asked = names, time.monotonic()
         return names
 
     # Types
 
     def _fetch_type(self, name: str) -> bytes:
-        request = _text_field(1, name)
-        failed: Optional[errors.Error] = None
+        request = field(1, name.encode())
         for transport in [self.home] if not self._names else [*self.all(), *self._strangers()]:
             try:
                 answer = retried(functools.partial(transport.call, "GetType", request))
-            except errors.NotFound as e:
-                failed = failed or e
+            except errors.NotFound:
                 continue
             for number, value in members(answer):
                 if number == 1:
@@ -307,16 +320,12 @@ class Servers:
             self.names()
             if len(self.all()) > 1 or self._strangers():
                 return self._fetch_type(name)
-        raise failed or errors.NotFound(name, "no server knows this type")
+        from .idf import nearest
+
+        known = [v.decode() for n, v in members(self.home.call("ListTypes", b"")) if n == 1]
+        raise errors.NotFound(name, f"no server knows this type{nearest(name, known)}")
 
     def _strangers(self) -> list[Transport]:
         """The ways to servers of other robots that are known: who read from them meets their types."""
         with self._lock:
             return list(self._renamed.values())
-
-
-def _text_field(number: int, text: str) -> bytes:
-    from ._wire import varint
-
-    data = text.encode()
-    return varint(number << 3 | 2) + varint(len(data)) + data

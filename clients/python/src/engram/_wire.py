@@ -56,6 +56,19 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
+def field(number: int, data: bytes) -> bytes:
+    """Writes a member that has a length."""
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def seconds(ns: int, duration: bool) -> bytes:
+    """Writes a Timestamp, or a Duration, of which seconds and nanoseconds have one sign."""
+    whole, rest = divmod(ns, 1_000_000_000)
+    if duration and ns < 0 and rest:
+        whole, rest = whole + 1, rest - 1_000_000_000
+    return (b"\x08" + varint(whole) if whole else b"") + (b"\x10" + varint(rest) if rest else b"")
+
+
 def skip(buf: Buffer, pos: int, tag: int, end: int) -> int:
     """Returns the place behind a member's value, after its tag."""
     kind = tag & 7

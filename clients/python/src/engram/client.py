@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _query, errors
 from ._encode import payload_of
@@ -64,11 +64,11 @@ class Memory:
     """
 
     def __init__(self, address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0,
-                 call_timeout: Optional[float] = None) -> None:
-        for name, seconds in ("timeout", timeout), ("call_timeout", call_timeout):
+                 call_timeout: Optional[float] = None, detection_timeout: float = 3.0) -> None:
+        for name, seconds in ("timeout", timeout), ("call_timeout", call_timeout), ("detection_timeout", detection_timeout):
             if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
                 raise errors.Invalid(f"{name}={seconds!r}", "seconds, more than 0")
-        self._servers = Servers(address, credentials, timeout, call_timeout)
+        self._servers = Servers(address, credentials, timeout, call_timeout, detection_timeout)
         self._segment_types: dict[tuple[str, ...], str] = {}
 
     def close(self) -> None:
@@ -304,7 +304,8 @@ class Memory:
         fields = [fields] if isinstance(fields, str) else list(fields)
         if _query.whole("queue", queue) < 0:
             raise errors.Invalid(f"queue={queue}", "a number of updates, or 0 for the server's own")
-        self._known_fields(patterns, fields)
+        for absent in self._absent(patterns, [f.partition("[")[0] for f in fields]):
+            raise absent
         request = message("SubscribeRequest")(with_data=data, where=_query.text("where", where), fields=fields, slow=1 if newest_only else 0,
                                               queue=min(queue, (1 << 32) - 1), failures=bool(where))
         since: Optional[int] = None
@@ -318,6 +319,11 @@ class Memory:
         elif backfill is not None:
             since = self._since(backfill)
             request.since = since
+        for core in _query.cores_of(patterns):
+            if not self.segments(_query.pattern_of(core)):
+                warnings.warn(f"{core}: there is no such segment yet{self._near_segment(core)}", stacklevel=2)
+        for absent in self._absent(patterns, _query.members_of(where)):
+            warnings.warn(f"where={where!r} asks for {absent}", stacklevel=2)
         transports: list[Transport] = []
         for p in patterns:
             transports += [t for t in self._for(p) if t not in transports]
@@ -330,24 +336,24 @@ class Memory:
 
         return Watch(transports, of, since, give_up)
 
-    def _known_fields(self, patterns: list[str], fields: list[str]) -> None:
-        """Refuses members that no payload of the segments can have."""
-        if not fields:
-            return
+    def _absent(self, patterns: list[str], paths: list[str]) -> Iterator[errors.NotFound]:
+        """Yields an error for each path of members that no payload of the segments can have."""
         try:
-            names = {s.type for p in patterns for s in self.segments("/".join(_query._raw(p)[:3]))}
+            parts = [_query._raw(p) for p in patterns] if paths else []
+            names = {s.type for p in parts for s in self.segments("/".join(p[:3])) or self.segments("/".join(p[:2]))}  # the provider may come yet
             if not names or names & {"", "engram.idf.v1.Value"}:
                 return
             types = [self.type(n) for n in names]
-            absent = [f for f in fields if not any(m.name == f.partition("[")[0].partition(".")[0] for t in types for m in t.members)]
-            if absent:  # payloads may be of types that extend the segments'
+            if any(all(t.lacks(p) for t in types) for p in paths):  # payloads may be of types that extend the segments'
                 types += [t for t in map(self.type, self.types()) if t.extends in names]
         except errors.Error:
             return  # nobody knows yet what comes
-        for f in absent:
-            head, known = f.partition("[")[0].partition(".")[0], sorted({m.name for t in types for m in t.members})
-            if head not in known:
-                raise errors.NotFound(f, f"{' and '.join(sorted(names))} have no such member{nearest(head, known)}")
+        for p in paths:
+            lacks = [t.lacks(p) for t in types]
+            if all(lacks):
+                depth = max(n for n, _ in filter(None, lacks))
+                name, known = p.split(".")[depth], sorted({k for n, known in filter(None, lacks) if n == depth for k in known})
+                yield errors.NotFound(p, f"{' and '.join(sorted(names))} {'has' if len(names) == 1 else 'have'} no such member{nearest(name, known)}")
 
     @staticmethod
     def _since(backfill: Any) -> int:
@@ -436,9 +442,14 @@ class Memory:
         if known is None:
             by = {s.id.parts: s.type for s in self.segments(_query.pattern_of(ID.of(*parts[:2])))}
             if parts[:2] not in by:
-                raise errors.NotFound(ID.of(*parts[:2]), "there is no such segment; 'engram ls --all' lists them, add_segment makes one")
+                core = ID.of(*parts[:2])
+                raise errors.NotFound(core, f"there is no such segment, add_segment makes one{self._near_segment(core)}")
             known = self._segment_types[parts] = by.get(parts) or by[parts[:2]] or "engram.idf.v1.Value"
         return known
+
+    def _near_segment(self, core: ID) -> str:
+        """Says which core segment may be meant by one that is not there."""
+        return nearest(core, [s.id for s in self.segments(_query.pattern_of(ID.of(core.memory))) if s.id.level == 2])
 
     def _members(self, pattern: Union[str, Iterable[str]], heads: list[str]) -> list[str]:
         """The members to have returned for a frame: these, and the names of joints beside them. All, where the type is not known."""

@@ -100,7 +100,9 @@ class Frame:  # no Mapping: polars would read one as a dict of columns, without 
                     raise KeyError(f"{name}: {base} has the elements {', '.join(column.labels)}")
                 raise KeyError(f"{name}: {base} has {column.values.shape[1]} elements, and no names that say what each is about")
             if column.values.dtype == object and any(isinstance(v, np.ndarray) for v in column.values):
-                raise KeyError(f"{name}: the lists of {base} change in length, or are not as long as the names beside them; "
+                sizes = [np.size(v) for v in column.values]
+                other = next((f" (at {t})" for n, t in zip(sizes, self.times) if n != sizes[0]), "")
+                raise KeyError(f"{name}: the lists of {base} change in length{other}, or are not as long as the names beside them; "
                                f"frame[{base!r}] has that of each row")
         raise KeyError(name + idf.nearest(name, list(self.columns)))
 

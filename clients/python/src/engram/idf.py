@@ -87,6 +87,21 @@ class Type:
                 return m
         raise NotFound(name, f"{self.name} has no such member{nearest(name, [m.name for m in self.members])}")
 
+    def lacks(self, path: str) -> Optional[tuple[int, list[str]]]:
+        """Says which step of a path of members, such as ``pose.position.x``, does not exist, and the names there are in its place;
+        None if all do, or lie in what may have any members."""
+        t: Optional[Type] = self
+        for i, name in enumerate(path.split(".")):
+            if t is None or t.wrapper or t.name == "engram.idf.v1.Value":
+                return None
+            found = next((m for m in t.members if m.name == name), None)
+            if found is None:
+                return i, [m.name for m in t.members]
+            if found.repeated:
+                return None
+            t = found.type
+        return None
+
     def __repr__(self) -> str:
         return f"Type({self.name!r})"
 

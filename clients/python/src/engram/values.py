@@ -31,6 +31,9 @@ class Record(dict[str, Any]):
         except KeyError:
             raise AttributeError(f"no member {name}; there are {', '.join(self)}") from None
 
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"no member {name}; there are {', '.join(self)}")
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
 
@@ -218,6 +221,8 @@ def image(array: "npt.ArrayLike", encoding: Optional[str] = None, *, time: Optio
         a = array_of(array)
     except ValueError as e:
         raise Invalid("image", str(e)) from None
+    if a.dtype.kind in "OSUV":
+        raise Invalid("image", f"an array of pixels is wanted, not {array!r:.60}")
     if a.ndim not in (2, 3):
         raise Invalid("image", f"an array of {a.ndim} dimensions is no image; it has height, width and perhaps channels")
     channels = 1 if a.ndim == 2 else a.shape[2]
@@ -225,7 +230,7 @@ def image(array: "npt.ArrayLike", encoding: Optional[str] = None, *, time: Optio
         guess = {("u1", 1): "mono8", ("u1", 3): "rgb8", ("u1", 4): "rgba8", ("u2", 1): "16UC1", ("f4", 1): "32FC1"}
         encoding = guess.get((a.dtype.str[1:], channels))
         if encoding is None:
-            raise Invalid("image", f"say the encoding of {channels} channels of {a.dtype}")
+            raise Invalid("image", f"say the encoding of {channels} channels of {a.dtype}; without one they are 1, 3 or 4 of uint8, or 1 of uint16 or float32")
     elif encoding not in ENCODINGS:
         raise Invalid("image", f"no encoding {encoding!r}; there are {', '.join(ENCODINGS)}")
     dtype, want = ENCODINGS[encoding]

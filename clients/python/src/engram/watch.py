@@ -10,37 +10,47 @@ import warnings
 from typing import Any, Callable, Iterator, Optional
 
 from . import errors
+from ._query import memory_of
+from ._schema import message
 from ._transport import Begin, Cancelable, Transport
+from .ids import ID
 from .snapshots import Update
+from .times import Time
 
+_NEVER = -(1 << 63)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 
 
 class _State:
-    """What is remembered of a subscription, to go on without gap or duplicate, across epochs of the
-    server. It does as package edge/transport/internal/resume of the Go client."""
+    """What is remembered of a subscription, to go on without gap or duplicate. Within an epoch of the server numbers tell what was
+    delivered, as in package edge/transport/internal/resume of the Go client. A new epoch numbers anew, and begins with all that the memory
+    has kept: of that, what arrived no later than the last that was delivered of its core segment was delivered before."""
 
-    def __init__(self, since: Optional[int], now: bool) -> None:
+    def __init__(self, since: Optional[int], now: bool, began: int, named: set[Optional[str]]) -> None:
         self.since, self.now = since, now
         self.epoch = 0
         self.last = 0
         self.resumable = False
-        self.backfill = 0
+        self.backfill = 0  # what is numbered up to this was there when the subscription began
         self.restarted = False
+        self.again = False  # it was begun in another epoch before
         self.dropped = 0
+        self.began = began  # by the server's clock
+        self.named = named  # memories that are watched at their owners; others may be copies
+        # By core segment: when the last that was delivered arrived, and what of this moment was.
+        self.delivered: dict[tuple[str, ...], tuple[int, set[tuple[ID, Time]]]] = {}
 
     def begun(self, begin: Begin) -> None:
         if self.epoch and self.epoch != begin.epoch:
             self.new_epoch()
         self.epoch = begin.epoch
-        if self.resumable:
-            return
-        self.backfill = begin.number or 0
-        if self.now and begin.number is not None:
+        if not self.resumable or self.again and self.last == 0:
+            self.backfill = begin.number or 0
+        if not self.resumable and self.now and begin.number is not None:
             self.last, self.resumable = begin.number, True
 
     def new_epoch(self) -> None:
-        self.epoch, self.last, self.resumable, self.backfill, self.restarted = 0, 0, True, 0, True
+        self.epoch, self.last, self.resumable, self.backfill, self.restarted, self.again = 0, 0, True, 0, True, True
 
     def deliver(self, batch: list[Update]) -> list[Update]:
         kept = []
@@ -48,14 +58,32 @@ class _State:
             self.dropped += u.dropped
             if self.resumable and u.number <= self.last and (u.failed is None or u.number < self.last):
                 continue
-            if self.since is not None and u.number <= self.backfill and u.failed is None and u.time < self.since:
+            if self.since is not None and u.number <= self.backfill and u.failed is None and u.time < self.since and (
+                    not self.again or u.arrived <= self.began):
                 continue
             self.last, self.resumable = u.number, True
-            if self.dropped or self.restarted:
+            if self._had(u):
+                continue
+            if u.failed is None and (self.dropped or self.restarted):
                 u.dropped, u.restarted = self.dropped, u.restarted or self.restarted
                 self.dropped, self.restarted = 0, False
             kept.append(u)
         return kept
+
+    def _had(self, u: Update) -> bool:
+        """Whether an update was delivered in an earlier epoch, or was there before the watch. It is noted as delivered."""
+        memory = u.entity.memory
+        if u.failed is not None or ":" in memory and memory not in self.named:  # a copy comes in no order of arrival
+            return False
+        core, old = u.entity.parts[:2], u.number <= self.backfill
+        arrived, those = self.delivered.get(core) or (self.began if self.now else _NEVER, None)
+        if self.again and old and (u.arrived < arrived or u.arrived == arrived and (those is None or (u.entity, u.time) in those)):
+            return True
+        if u.arrived == arrived and those is not None:
+            those.add((u.entity, u.time))
+        elif u.arrived > arrived or not old:  # the clock may have been set back
+            self.delivered[core] = u.arrived, {(u.entity, u.time)}
+        return False
 
 
 class _Source:
@@ -64,7 +92,8 @@ class _Source:
     def __init__(self, transport: Transport, request: Any, since: Optional[int], closed: threading.Event, give_up: Optional[float]) -> None:
         self.transport, self.request, self.closed, self.give_up = transport, request, closed, give_up
         self.told: set[str] = set()
-        self.state = _State(since, request.WhichOneof("start") is None)
+        began = message("InfoResponse").FromString(transport.call("Info", b"")).sent or _NEVER
+        self.state = _State(since, request.WhichOneof("start") is None, began, {memory_of(p) for p in request.patterns})
         self.subscription: Optional[Cancelable] = self._open()
 
     def _open(self) -> Cancelable:

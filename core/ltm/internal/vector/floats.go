@@ -236,15 +236,20 @@ func (r *Reader) Floats(v []uint64, single bool) {
 		return
 	}
 	g := r.floatsHead(single)
+	own := scratches.Get().(*scratch)
+	defer own.free()
+	ks, corrections := own.twice(len(v))
 	switch g.kind {
 	case floatsOrdered, floatsSingle:
 		if g.kind == floatsSingle && single {
 			r.fail("float32 written as what float64 may be")
 			return
 		}
-		ints := make([]int64, len(v))
-		r.Ints(ints, nil)
-		for i, o := range ints {
+		if r.Ints(ks, nil); r.Err != nil {
+			clear(v)
+			return
+		}
+		for i, o := range ks {
 			switch {
 			case g.kind == floatsSingle:
 				v[i] = math.Float64bits(float64(math.Float32frombits(bits32(o))))
@@ -256,10 +261,10 @@ func (r *Reader) Floats(v []uint64, single bool) {
 		}
 		return
 	}
-	ks, corrections := make([]int64, len(v)), make([]int64, len(v))
 	r.Ints(ks, nil)
 	r.Ints(corrections, nil)
 	if r.Err != nil {
+		clear(v)
 		return
 	}
 	for i, k := range ks {

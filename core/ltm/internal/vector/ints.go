@@ -127,17 +127,28 @@ func packPlanes(res []int64) (packed []byte, width int) {
 }
 
 func unpackPlanes(packed []byte, width int, res []int64) error {
-	planes, err := decompress(packed, width*len(res))
+	own := scratches.Get().(*scratch)
+	defer own.free()
+	planes, err := decompress(packed, width*len(res), own.bytes)
 	if err != nil {
 		return err
 	}
+	own.bytes = planes[:0]
 	n := len(res)
-	for i := range res {
-		u := uint64(0)
-		for p := range width {
-			u |= uint64(planes[p*n+i]) << (8 * p)
+	if width == 0 {
+		clear(res)
+		return nil
+	}
+	for i, b := range planes[:n] {
+		res[i] = int64(b)
+	}
+	for p := 1; p < width; p++ {
+		for i, b := range planes[p*n : p*n+n] {
+			res[i] |= int64(b) << (8 * p)
 		}
-		res[i] = unzigzag(u)
+	}
+	for i, u := range res {
+		res[i] = unzigzag(uint64(u))
 	}
 	return nil
 }

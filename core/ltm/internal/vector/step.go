@@ -87,7 +87,7 @@ func findStep(values []float64, single bool) (step float64, ok bool) {
 		noise = max(noise, 2*resolution(x, single))
 	}
 	near := distances(values, noise, func(i int) float64 { return values[i] - values[max(i-1, 0)] })
-	if len(near) < 8 {
+	if len(near) == 0 {
 		return 0, false
 	}
 	far := distances(values, noise, func(i int) float64 { return values[i] - values[0] })

@@ -169,7 +169,7 @@ func (r *Reader) joined(n int, skip bool) [][]byte {
 			return nil
 		}
 		var err error
-		if all, err = decompress(packed, int(sum)); err != nil {
+		if all, err = decompress(packed, int(sum), nil); err != nil {
 			r.fail("%v", err)
 		}
 	default:

@@ -179,6 +179,29 @@ func TestStepsOfEncodersAreFound(t *testing.T) {
 	}
 }
 
+// A joint that hardly moves has few different distances between values, and they are found all the same.
+func TestStepsOfSlowEncodersAreFound(t *testing.T) {
+	const n = 98
+	for name, value := range map[string]func(k int64) float64{
+		"14 bits per turn":             func(k int64) float64 { return float64(k) / (1 << 14 / (2 * math.Pi)) },
+		"14 bits per turn, multiplied": func(k int64) float64 { return float64(k) * (2 * math.Pi / (1 << 14)) },
+		"as float32":                   func(k int64) float64 { return float64(float32(float64(k) * (2 * math.Pi / (1 << 14)))) },
+	} {
+		for speed, most := range map[float64]float64{0.05: 3, 0.3: 5, 1: 6.5} {
+			var w Writer
+			v := walk(n, 1000, speed, value)
+			w.Floats(v, FloatOptions{})
+			if got := float64(w.Len()*8) / n; got > most {
+				t.Errorf("%s: %.1f bits per value at %g steps each, want at most %g", name, got, speed, most)
+			}
+			r, read := Reader{Head: w.Head, Data: w.Data}, make([]uint64, n)
+			if r.Floats(read, false); r.Err != nil || !slices.Equal(read, v) {
+				t.Errorf("%s: %x are read as %x, %v", name, v, read, r.Err)
+			}
+		}
+	}
+}
+
 func BenchmarkFloats(b *testing.B) {
 	v := walk(1024, 60_000, 5, func(k int64) float64 { return float64(float32(float64(k) * (2 * math.Pi / (1 << 19)))) })
 	var enc Writer

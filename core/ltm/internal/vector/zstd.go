@@ -28,8 +28,8 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 // maxPlain bounds what one compressed part holds.
 const maxPlain = 64 << 20
 
-// decompress returns the n bytes that were compressed.
-func decompress(packed []byte, n int) ([]byte, error) {
+// decompress returns the n bytes that were compressed, in the room that there is, if they fit.
+func decompress(packed []byte, n int, room []byte) ([]byte, error) {
 	if n > maxPlain {
 		return nil, corrupt("%d bytes in one part; at most %d are allowed", n, maxPlain)
 	}
@@ -40,7 +40,10 @@ func decompress(packed []byte, n int) ([]byte, error) {
 	if err := header.Decode(packed); err != nil || !header.HasFCS || header.FrameContentSize != uint64(n) {
 		return nil, corrupt("a compressed part does not hold the %d bytes that belong there", n)
 	}
-	b, err := decoder().DecodeAll(packed, make([]byte, 0, n))
+	if cap(room) < n {
+		room = make([]byte, 0, n)
+	}
+	b, err := decoder().DecodeAll(packed, room[:0])
 	if err != nil || len(b) != n {
 		return nil, corrupt("a compressed part is damaged: %v", err)
 	}
@@ -50,11 +53,37 @@ func decompress(packed []byte, n int) ([]byte, error) {
 // Compress compresses bytes with zstd; [Decompress] is the inverse.
 func Compress(b []byte) []byte { return encoder().EncodeAll(b, nil) }
 
-// Decompress returns what was compressed, at most most bytes.
-func Decompress(packed []byte, most int) ([]byte, error) {
+// Decompress returns what was compressed, at most most bytes, in the room that there is, if they fit.
+func Decompress(packed []byte, most int, room []byte) ([]byte, error) {
 	var header zstd.Header
 	if err := header.Decode(packed); err != nil || !header.HasFCS || header.FrameContentSize > uint64(most) {
 		return nil, corrupt("a compressed part is damaged or holds more than %d bytes", most)
 	}
-	return decompress(packed, int(header.FrameContentSize))
+	return decompress(packed, int(header.FrameContentSize), room)
+}
+
+// scratch is room for what is needed while a vector is read.
+type scratch struct {
+	ints  []int64
+	bytes []byte
+}
+
+// maxScratch bounds the elements of what is kept of it.
+const maxScratch = 1 << 16
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+// twice returns room for two rows of n integers.
+func (s *scratch) twice(n int) (a, b []int64) {
+	if cap(s.ints) < 2*n {
+		s.ints = make([]int64, 2*n)
+	}
+	return s.ints[:n], s.ints[n : 2*n]
+}
+
+// free gives it back.
+func (s *scratch) free() {
+	if cap(s.ints) <= maxScratch && cap(s.bytes) <= maxScratch {
+		scratches.Put(s)
+	}
 }

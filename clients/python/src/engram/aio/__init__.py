@@ -33,10 +33,8 @@ _THREADS = 32
 class _Asynchronous:
     """An object whose methods are called in threads."""
 
-    _sync: Any
-
-    def __init__(self, threads: ThreadPoolExecutor) -> None:
-        self._threads = threads
+    def __init__(self, sync: Any, threads: ThreadPoolExecutor) -> None:
+        self._sync, self._threads = sync, threads
 
     async def _run(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
@@ -56,10 +54,6 @@ def _awaited(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[Any
 class Poses(_Asynchronous):
     """The poses of a robot; see :class:`engram.poses.Poses`."""
 
-    def __init__(self, poses: _poses.Poses, threads: ThreadPoolExecutor) -> None:
-        super().__init__(threads)
-        self._sync = poses
-
     lookup = _awaited(_poses.Poses.lookup)
     lookup_all = _awaited(_poses.Poses.lookup_all)
     buffer = _awaited(_poses.Poses.buffer)
@@ -71,10 +65,6 @@ class Poses(_Asynchronous):
 class World(_Asynchronous):
     """What is around the robot; see :class:`engram.world.World`."""
 
-    def __init__(self, world: _world.World, threads: ThreadPoolExecutor) -> None:
-        super().__init__(threads)
-        self._sync = world
-
     statements = _awaited(_world.World.statements)
     put = _awaited(_world.World.put)
 
@@ -83,7 +73,7 @@ class Watch(_Asynchronous):
     """Updates as they come: ``async for update in m.watch("Object/*")``."""
 
     def __init__(self, open: Callable[[], _Watch]) -> None:
-        super().__init__(ThreadPoolExecutor(1, "engram watch"))
+        super().__init__(None, ThreadPoolExecutor(1, "engram watch"))
         self._open = open
         self._watch: Optional[_Watch] = None
         self._ready: list[Update] = []
@@ -139,8 +129,7 @@ class CommitStream(_Asynchronous):
     """Commits without waiting for each answer; see :class:`engram.CommitStream`."""
 
     def __init__(self, stream: _CommitStream) -> None:
-        super().__init__(ThreadPoolExecutor(1, "engram stream"))
-        self._sync = stream
+        super().__init__(stream, ThreadPoolExecutor(1, "engram stream"))
 
     async def commit(self, entity: str, value: Any = None, **options: Any) -> None:
         """Sends a commit; it waits only where the window is full."""
@@ -170,8 +159,7 @@ class HostedMemory(_Asynchronous):
     functions are called in threads, coroutines run in the event loop."""
 
     def __init__(self, hosted: _hosting.HostedMemory) -> None:
-        super().__init__(ThreadPoolExecutor(1, "engram host"))
-        self._sync = hosted
+        super().__init__(hosted, ThreadPoolExecutor(1, "engram host"))
         self._loop: Optional[asyncio.AbstractEventLoop] = None
 
     @property
@@ -224,10 +212,6 @@ class HostedMemory(_Asynchronous):
 
 class Memory(_Asynchronous):
     """All memories that can be reached; see :class:`engram.Memory`. It belongs to one event loop."""
-
-    def __init__(self, memory: _client.Memory, threads: ThreadPoolExecutor) -> None:
-        super().__init__(threads)
-        self._sync = memory
 
     memories = _awaited(_client.Memory.memories)
     commit = _awaited(_client.Memory.commit)
@@ -322,6 +306,7 @@ class _Connecting:
 
 
 def connect(address: Optional[str] = None, *, credentials: Optional[str] = None, timeout: float = 5.0,
-            call_timeout: Optional[float] = None) -> _Connecting:
+            call_timeout: Optional[float] = None, detection_timeout: float = 3.0) -> _Connecting:
     """Connects as :func:`engram.connect` does: ``await engram.aio.connect()``, or ``async with engram.aio.connect() as m``."""
-    return _Connecting(lambda: _client.Memory(address, credentials=credentials, timeout=timeout, call_timeout=call_timeout))
+    return _Connecting(lambda: _client.Memory(address, credentials=credentials, timeout=timeout, call_timeout=call_timeout,
+                                               detection_timeout=detection_timeout))
