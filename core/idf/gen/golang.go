@@ -52,7 +52,7 @@ package %[1]s
 import (
 	_ "embed"
 
-	"%[2]s/idf/object"
+	"%[2]s/core/idf/object"
 )
 
 //go:embed types.binpb
@@ -190,8 +190,8 @@ func (g *goWriter) enum(e *enum) {
 }
 
 func (g *goWriter) object(o *object) {
-	g.imports[goModule+"/idf"] = true
-	g.imports[goModule+"/idf/object"] = true
+	g.imports[goModule+"/core/idf"] = true
+	g.imports[goModule+"/core/idf/object"] = true
 	name, members := g.names[o], words(goMembers)
 	if o.base != nil {
 		members[g.names[o.base]] = true

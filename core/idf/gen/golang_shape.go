@@ -38,7 +38,7 @@ func (g *goWriter) typeOf(s *shape) string {
 		case "value":
 			return "any"
 		}
-		g.imports[goModule+"/idf"] = true
+		g.imports[goModule+"/core/idf"] = true
 		return "*idf.NDArray"
 	}
 	return goScalars[s.word]
