@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -13,9 +12,9 @@ import (
 // completes attachments that end by where the object was let go.
 func Object() server.Memory { return object(nil) }
 
-func object(poses service.Service) server.Memory {
+func object(p *poses) server.Memory {
 	const name = "Object"
-	let := &released{poses: poses}
+	let := &released{poses: p}
 	// A hand's entity holds one object after another: each stays where it was let go, however long ago.
 	grasps := engram.Bounds{MaxCount: 10_000, MaxBytes: 8 * mib}
 	minutes := engram.Bounds{MaxCount: 10_000, MaxAge: 15 * time.Minute, MaxBytes: 8 * mib}
