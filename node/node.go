@@ -195,7 +195,7 @@ func (n *Node) announce(ctx context.Context, memories func() []string) error {
 
 // Server returns the memory server, for calls inside the process. No access rules stand
 // before it.
-func (n *Node) Server() *server.Server { return n.srv.Server }
+func (n *Node) Server() *serve.Server { return n.srv }
 
 // Store returns the long-term memory; nil without one. The node closes it.
 func (n *Node) Store() *ltm.Store { return n.store }

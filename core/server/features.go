@@ -9,8 +9,8 @@ import (
 
 var _ feature.Server = (*Server)(nil)
 
-// Features implements feature.Server: hosting,
-// the long-term memory if there is one, and what the memories offer.
+// Features implements feature.Server: hosting, the long-term memory if there is one, and what
+// the memories offer.
 func (s *Server) Features() []feature.Feature {
 	all := append([]feature.Feature{s.hosts.Feature()}, s.features...)
 	if s.ltm != nil {

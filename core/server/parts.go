@@ -1,8 +1,6 @@
 package server
 
 import (
-	"log/slog"
-
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/ltm"
 	"github.com/seed-301d4374/engram/core/ltm/wal"
@@ -15,7 +13,6 @@ type Parts struct {
 	Working *wm.WM
 	Store   *ltm.Store   // nil without a long-term memory
 	Journal *wal.Journal // nil without a log
-	Log     *slog.Logger
 
 	Hosts   func(memory string) bool // whether the server hosts a memory, itself or for a program
 	Removed func(segment engram.ID)  // drops what was counted of a segment that was removed
@@ -24,5 +21,5 @@ type Parts struct {
 // Parts returns what the server's data lies in.
 func (s *Server) Parts() Parts {
 	hosts := func(memory string) bool { return s.hosted.Load().hooks[memory] != nil }
-	return Parts{Working: s.wm, Store: s.ltm, Journal: s.journal, Log: s.log, Hosts: hosts, Removed: s.refused.forget}
+	return Parts{Working: s.wm, Store: s.ltm, Journal: s.journal, Hosts: hosts, Removed: s.refused.forget}
 }

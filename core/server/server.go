@@ -189,7 +189,7 @@ func (s *Server) add(m *Memory, c *Config) error {
 		}
 	}
 	for i := range m.Features {
-		if at := slices.IndexFunc(s.features, func(f feature.Feature) bool { return f.Service == m.Features[i].Service }); at >= 0 {
+		if slices.ContainsFunc(s.features, func(f feature.Feature) bool { return f.Service == m.Features[i].Service }) {
 			return engram.Errorf(engram.AlreadyExists, "", "another memory of this server offers %s already", m.Features[i].Service)
 		}
 	}

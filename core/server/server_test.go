@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/feature"
 	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/core/ltm"
 	"github.com/seed-301d4374/engram/core/memorytest"
@@ -242,6 +243,7 @@ func TestStartHookFindsAllMemories(t *testing.T) {
 
 func TestNewRefusesWhatCannotServe(t *testing.T) {
 	ended := false
+	poses := []feature.Feature{feature.New("engram.v1.PoseService")}
 	for _, tt := range []struct {
 		what     string
 		memories []server.Memory
@@ -250,6 +252,7 @@ func TestNewRefusesWhatCannotServe(t *testing.T) {
 	}{
 		{"a bad name", []server.Memory{{Name: ""}}, engram.Invalid, ""},
 		{"one name twice", []server.Memory{serving.Memory("A", server.Hooks{}), serving.Memory("A", server.Hooks{})}, engram.AlreadyExists, "A"},
+		{"one service twice", []server.Memory{{Name: "A", Features: poses}, {Name: "B", Features: poses}}, engram.AlreadyExists, "PoseService"},
 		{"a segment elsewhere", []server.Memory{{Name: "A", Segments: []engram.CoreSegment{{ID: engram.MustID("B/Any")}}}}, engram.Invalid, "B/Any"},
 		{"an unknown type", []server.Memory{{Name: "A", Segments: []engram.CoreSegment{{ID: engram.MustID("A/Any"), Type: "no.Such"}}}}, engram.NotFound, "no.Such"},
 		{"a failing Start hook", []server.Memory{serving.Memory("A", server.Hooks{Run: func(ctx context.Context, _ engram.Service) error {

@@ -50,7 +50,7 @@ type memory struct {
 	id      engram.ID
 	bounds  engram.Bounds
 	pool    *Pool // nil without one
-	copied  bool  // it is a copy of …
+	copied  bool  // it is a copy of another server's
 	cores   table[*core]
 	refused atomic.Uint64 // updates to no known core segment, and those of removed ones
 	feed    *feed         // under the WM's lock, but for its pins

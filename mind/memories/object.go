@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/server"
-	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
 // Object is what objects there are, of which kinds, where, and what holds them. An
@@ -13,9 +12,9 @@ import (
 // completes attachments that end by where the object was let go.
 func Object() server.Memory { return object(nil) }
 
-func object(poses lookup.Service) server.Memory {
+func object(p *poses) server.Memory {
 	const name = "Object"
-	let := &released{poses: poses}
+	let := &released{poses: p}
 	// A hand's entity holds one object after another: each stays where it was let go, however long ago.
 	grasps := engram.Bounds{MaxCount: 10_000, MaxBytes: 8 * mib}
 	minutes := engram.Bounds{MaxCount: 10_000, MaxAge: 15 * time.Minute, MaxBytes: 8 * mib}

@@ -14,7 +14,7 @@ import (
 
 // released completes attachments that end: what is let go stays where it was then.
 type released struct {
-	poses lookup.Service // nil without
+	poses *poses // nil without
 	host  atomic.Pointer[poseHost]
 }
 
@@ -27,7 +27,7 @@ type poseHost struct {
 // start is the Start hook of the memory Object.
 func (r *released) start(_ context.Context, svc engram.Service) error {
 	if r.poses != nil {
-		r.host.Store(&poseHost{svc, r.poses})
+		r.host.Store(&poseHost{svc, r.poses.service})
 	}
 	return nil
 }
@@ -40,7 +40,8 @@ func (r *released) committed(ctx context.Context, u *engram.EntityUpdate) error 
 		return err
 	}
 	h := r.host.Load()
-	if h == nil || u.Entity.CoreSegment() != "Attachments" {
+	// A server may host Object of all memories, and not RobotState.
+	if h == nil || r.poses.svc.Load() == nil || u.Entity.CoreSegment() != "Attachments" {
 		return nil
 	}
 	for i := range u.Instances {

@@ -1,6 +1,7 @@
 package memories
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
@@ -88,5 +89,24 @@ func TestWhatAHandHeldIsFound(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Where poses are not kept, the end of an attachment is committed as it is, and nothing is asked.
+func TestObjectWithoutRobotState(t *testing.T) {
+	typ, _ := Type("engram.object.Attachment")
+	b, err := typ.Encode(map[string]any{"active": false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &engram.EntityUpdate{Entity: engram.MustID("Object/Attachments/rover/hand"), Time: 5 * second,
+		Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})}}
+	m := &inRAM{ram: []engram.Time{3 * second}}
+	r := &released{poses: newPoses(DefaultPoseRetention())}
+	if err := r.start(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.committed(t.Context(), u); err != nil || len(m.asked) > 0 || !bytes.Equal(u.Instances[0].Payload.Bytes, b) {
+		t.Errorf("%v, asked %d times", err, len(m.asked))
 	}
 }

@@ -17,7 +17,7 @@ import (
 func newWorldServer(t *testing.T, robot string) (*server.Server, lookup.Service) {
 	t.Helper()
 	p := newPoses(DefaultPoseRetention())
-	s, err := server.New(server.Config{Robot: robot, Memories: []server.Memory{robotState(p), object(p.service), World()}, Log: testkit.Quiet})
+	s, err := server.New(server.Config{Robot: robot, Memories: []server.Memory{robotState(p), object(p), World()}, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,18 +15,26 @@ import (
 
 var _ feature.Conn = (*Client)(nil)
 
-// clients are those of procedures, by path: a *sync.Map of *connect.Client[carrier, carrier].
+// clients are those of procedures, by clientKey: a *sync.Map of *connect.Client[carrier, carrier].
 // An interface keeps the generics of both, which each package that has to do with a Client
 // would compile again, in this package.
 type clients interface {
-	Load(procedure any) (client any, ok bool)
-	LoadOrStore(procedure, client any) (actual any, loaded bool)
+	Load(key any) (client any, ok bool)
+	LoadOrStore(key, client any) (actual any, loaded bool)
+}
+
+// clientKey is what a client is for. A procedure may have two: who calls one of this
+// package's services as a feature's ([Client.Call]) gets the bytes of its answers.
+type clientKey struct {
+	procedure string // its path
+	raw       bool   // answers are received as bytes
 }
 
 // connectClient returns the client of a procedure, whose answers are received into what
 // answer makes; nil for those of features, whose types are not known here.
 func connectClient(c *Client, procedure string, answer func() proto.Message) *connect.Client[carrier, carrier] {
-	if known, ok := c.procedures.Load(procedure); ok {
+	key := clientKey{procedure, answer == nil}
+	if known, ok := c.procedures.Load(key); ok {
 		return known.(*connect.Client[carrier, carrier])
 	}
 	o := append([]connect.ClientOption{connect.WithCodec(carriers{})}, c.options...)
@@ -36,7 +44,7 @@ func connectClient(c *Client, procedure string, answer func() proto.Message) *co
 			return nil
 		}))
 	}
-	made, _ := c.procedures.LoadOrStore(procedure, connect.NewClient[carrier, carrier](c.http, c.base+procedure, o...))
+	made, _ := c.procedures.LoadOrStore(key, connect.NewClient[carrier, carrier](c.http, c.base+procedure, o...))
 	return made.(*connect.Client[carrier, carrier])
 }
 
