@@ -78,6 +78,7 @@ class Asking(WithServer):
             for where in fine:
                 self.m.watch([said, seen], where=where).close()
             self.m.watch("RobotState/Proprioception", where="position.exists(p, p > 1.0) && name.all(n, n != '')").close()
+            self.m.watch("RobotState/Proprioception", where="force_torque.`left-wrist`[0] > 1.0").close()
             self.m.watch("GeneralPurpose/Asked", where="anything.at.all == 1").close()
         self.assertEqual([str(w.message) for w in warned], [])
         with self.assertRaisesRegex(engram.NotFound, "pose.positon: .*did you mean position"):

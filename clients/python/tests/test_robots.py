@@ -1,5 +1,7 @@
 """Memories on several servers, and of several robots."""
 
+import contextlib
+import socket
 import threading
 import unittest
 from unittest import mock
@@ -106,6 +108,43 @@ class Robots(Fleet):
                     go_on.clear()
                     self.assertEqual(len(ask()), 0)
                     self.assertGreaterEqual(len(asked), 5)
+
+    def test_a_slow_link(self):
+        """What is on its way is waited for, where other messages on its connection would wait behind it."""
+        host, _, port = self.rover.http.removeprefix("http://").rpartition(":")
+        looked = threading.Event()
+
+        def pump(source, sink, first, up):
+            passed = 0
+            with contextlib.suppress(OSError):
+                while data := source.recv(1 << 16):
+                    passed += len(data)
+                    if first and up and passed > 1 << 18:
+                        looked.wait(60)  # nothing passes until the server was asked on another connection
+                    sink.sendall(data)
+                    if not first and not up:
+                        looked.set()
+                sink.shutdown(socket.SHUT_WR)
+
+        def accept():
+            first = True
+            with contextlib.suppress(OSError):
+                while True:
+                    near, far = link.accept()[0], socket.create_connection((host, int(port)))
+                    sockets.extend((near, far))
+                    for source, sink in (near, far), (far, near):
+                        threading.Thread(target=pump, args=(source, sink, first, source is near), daemon=True).start()
+                    first = False
+
+        with socket.create_server(("127.0.0.1", 0)) as link:
+            sockets = []
+            threading.Thread(target=accept, daemon=True).start()
+            with engram.connect("http://127.0.0.1:%d" % link.getsockname()[1]) as m:
+                m._servers.home.detection = 6.0
+                m.commit("Speech/Text/slow/link", {"text": "x" * (6 << 20)})
+            self.assertTrue(looked.is_set())
+            for s in sockets:
+                s.close()
 
 
 if __name__ == "__main__":

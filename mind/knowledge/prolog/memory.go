@@ -21,6 +21,7 @@ type heap struct {
 
 	waiting map[*Var]*suspension // goals that wait for variables
 	woken   []wakening           // variables that goals waited for, which have got values by what is carried out
+	passing []wakening           // those that goals began to wait for when they were younger than the last choice
 
 	assignments []assignment // other changes that are undone with the trail
 	mutable     bool         // terms may be changed: those of the program are copied
@@ -57,6 +58,7 @@ func (h *heap) undo(to int) {
 		h.woken = h.woken[:n-1]
 	}
 	unassign(h, to)
+	h.forget(to)
 	for _, v := range h.trail[to:] {
 		v.ref = nil
 	}
@@ -145,7 +147,7 @@ func (h *heap) measure() int64 {
 	if h.measurement++; h.measurement == 0 { // no mark
 		h.measurement++
 	}
-	s := sizing{mark: h.measurement, bytes: h.kept + int64(len(h.trail))*8}
+	s := sizing{mark: h.measurement, bytes: h.kept + int64(len(h.trail))*8 + int64(len(h.passing))*16}
 	for _, v := range h.trail {
 		s.term(v)
 	}

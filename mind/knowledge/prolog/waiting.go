@@ -20,7 +20,7 @@ type suspension struct {
 	before *suspension
 }
 
-// wakening is a variable that goals waited for, and its place in the trail.
+// wakening is a variable that goals wait for, and its place in the trail.
 type wakening struct {
 	v  *Var
 	at int
@@ -39,13 +39,25 @@ func suspend(h *heap, v *Var, goal *Compound) error {
 		return err
 	}
 	before := h.waiting[v]
-	if v.age()|firstAge < h.young { // what is younger than the last choice needs no undoing
+	switch {
+	case v.age()|firstAge < h.young:
 		if err := h.assigned(nil, func(Term) { setWaiting(h, v, before) }); err != nil {
 			return err
 		}
+	case h.young > firstAge: // the variable is gone on the way back, and so is what waits for it
+		h.passing = append(h.passing, wakening{v, len(h.trail)})
+		h.trail = append(h.trail, v)
 	}
 	setWaiting(h, v, &suspension{goal, before})
 	return nil
+}
+
+// forget takes away the goals that wait for variables that were made since a place in the trail.
+func (h *heap) forget(to int) {
+	for n := len(h.passing); n > 0 && h.passing[n-1].at >= to; n-- {
+		setWaiting(h, h.passing[n-1].v, nil)
+		h.passing = h.passing[:n-1]
+	}
 }
 
 func setWaiting(h *heap, v *Var, s *suspension) {
@@ -247,11 +259,12 @@ func copyWaiting(h *heap, v, fresh *Var, renamed map[*Var]Term, depth int) error
 	for _, g := range ofVariable(h, v) {
 		c, err := h.copyTerm(g, renamed, depth+1)
 		if err == nil {
-			err = suspend(h, fresh, c.(*Compound))
+			err = h.charge(waitingBytes)
 		}
 		if err != nil {
 			return err
 		}
+		setWaiting(h, fresh, &suspension{c.(*Compound), h.waiting[fresh]}) // also behind the way back: a solution that is collected has it
 	}
 	return nil
 }

@@ -128,6 +128,9 @@ old(0) :- !.
 old(N) :- when(nonvar(X), true), X = N, M is N - 1, old(M).
 differ([]).
 differ([X|Xs]) :- maplist(dif(X), Xs), differ(Xs).
+mine :- when(nonvar(_), true), dif(_, a).
+tried(N) :- between(1, N, _), mine, fail.
+tried(_).
 `
 	if err := p.AddRules("mine.pl", rules); err != nil {
 		t.Fatal(err)
@@ -152,7 +155,8 @@ differ([X|Xs]) :- maplist(dif(X), Xs), differ(Xs).
 	}
 	limits.Memory, limits.Steps = 4<<20, 0
 	for question, want := range map[string]string{
-		"old(30000)": `{}`, // what was waited for and has come takes nothing
+		"old(30000)":   `{}`, // what was waited for and has come takes nothing
+		"tried(30000)": `{}`, // nor does what waits for what is gone
 		"\\+ freeze(X, true), when(nonvar(X), Y = 1), X = 1":              `{"X":1,"Y":1}`,
 		"length(L, 100), differ(L), numlist(1, 100, L), L = [A|_]":        `first`,
 		"length(L, 100), differ(L), numlist(1, 99, N), append(N, [1], L)": ``,

@@ -187,6 +187,7 @@ _CEL = {"confidence", "sent", "arrived", "time", "type", "payload", "true", "fal
 def members_of(where: str) -> list[str]:
     """Returns the paths of members that a filter in CEL names, as far as its words tell."""
     words = re.sub(r"""(?:\b[rRbB]{1,2})?("{3}|'{3}|"|')(?:\\.|(?!\1).)*\1|//[^\n]*""", " '' ", where, flags=re.S)
+    words = re.sub(r"(\.\s*)`[^`]*`", r"\1['']", words)  # a name in such quotes is an entry's, or one of CEL's
     ours = set(re.findall(r"\.\s*(?:exists|all|exists_one|map|filter)\s*\(\s*(\w+)\s*,", words))
     found = []
     for path, call in re.findall(r"(?<![\w.)\]])([A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*)(\s*[({])?", words):

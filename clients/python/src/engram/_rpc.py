@@ -24,13 +24,14 @@ from .ids import ID, entity_of
 from .snapshots import Committed, CopyUsed, Missing, Snapshot, Update, snapshot_of
 from .times import Time
 
-_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1), ("grpc.enable_retries", 0),
-            ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2000),
-            ("grpc.http2.lookahead_bytes", 1 << 20),
-            # A computer that is gone without a word is noticed in 20 s where a call waits for it, as by the client of Go.
-            ("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 10_000), ("grpc.http2.ping_timeout_ms", 10_000),
-            ("grpc.http2.max_pings_without_data", 0),
-            ("grpc.primary_user_agent", urllib.parse.quote(os.path.basename(sys.argv[0] if hasattr(sys, "argv") and sys.argv else "") or "python"))]
+_Options = list[tuple[str, Any]]
+_OPTIONS: _Options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1), ("grpc.enable_retries", 0),
+                      ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2000),
+                      ("grpc.http2.lookahead_bytes", 1 << 20),
+                      # A computer that is gone without a word is noticed in 20 s where a call waits for it, as by the client of Go.
+                      ("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 10_000), ("grpc.http2.ping_timeout_ms", 10_000),
+                      ("grpc.http2.max_pings_without_data", 0),
+                      ("grpc.primary_user_agent", urllib.parse.quote(os.path.basename(sys.argv[0] if hasattr(sys, "argv") and sys.argv else "") or "python"))]
 
 _CODES: dict[Any, type[errors.Error]] = {
     grpc.StatusCode.INVALID_ARGUMENT: errors.Invalid, grpc.StatusCode.NOT_FOUND: errors.NotFound,
@@ -144,10 +145,11 @@ class Credentials:
             raise errors.Unavailable(target, f"the memory server does not answer: {e}") from None
         raise errors.Forbidden(target, "the certificate of who answers is no server's")
 
-    def channel(self, target: str, timeout: float) -> Any:
-        name = self.server_name(target, timeout)
-        return grpc.secure_channel(target, grpc.ssl_channel_credentials(self.authorities, self.key, self.certificate),
-                                   [*_OPTIONS, ("grpc.ssl_target_name_override", name)])
+    def channels(self, target: str, timeout: float) -> Callable[[_Options], Any]:
+        """Returns what makes channels to a server."""
+        named = ("grpc.ssl_target_name_override", self.server_name(target, timeout))
+        proof = grpc.ssl_channel_credentials(self.authorities, self.key, self.certificate)
+        return lambda options: grpc.secure_channel(target, proof, [*options, named])
 
 
 class Rpc(Transport):
@@ -162,9 +164,11 @@ class Rpc(Transport):
         if (secure or credentials is not None) and not target.startswith("unix:"):
             if credentials is None:
                 raise errors.Forbidden(address, "a server at https:// is asked with credentials; give a file of 'engram auth add'")
-            self._channel = credentials.channel(target, timeout)
+            self._open = credentials.channels(target, timeout)
         else:
-            self._channel = grpc.insecure_channel(target, [*_OPTIONS, ("grpc.default_authority", "localhost")] if target.startswith("unix:") else _OPTIONS)
+            local: _Options = [("grpc.default_authority", "localhost")] if target.startswith("unix:") else []
+            self._open = lambda options: grpc.insecure_channel(target, [*options, *local])
+        self._channel = self._open(_OPTIONS)
         self.detection: Optional[float] = None  # after so long without a sign of life the server counts as away
         self._calls: dict[str, Any] = {}
         self._path = "/engram.v1."
@@ -207,14 +211,16 @@ class Rpc(Transport):
             raise errors.Closed(self.address) from None
 
     def answers(self, timeout: float) -> bool:
-        """Whether the server shows a sign of life within a time."""
+        """Whether the server shows a sign of life within a time: on a connection of its own, since on that of calls a large
+        message may be on its way for longer over a slow link, or else on that."""
+        aside = self._open([*_OPTIONS, ("grpc.use_local_subchannel_pool", 1)])
         try:
-            self._channel.unary_unary(self._path + "MemoryService/Info")(b"", timeout=timeout)
-        except grpc.RpcError as e:
-            return e.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+            asked = [c.unary_unary(self._path + "MemoryService/Info").future(b"", timeout=timeout) for c in (aside, self._channel)]
+            return any(a.exception() is None or a.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED) for a in asked)
         except ValueError:
             return False
-        return True
+        finally:
+            aside.close()
 
     def server_stream(self, method: str, request: bytes, timeout: Optional[float] = None) -> "Answers":
         """Makes a call that is answered by a stream of encoded messages."""
@@ -291,16 +297,16 @@ class Detector:
         self._ended = threading.Event()
         self._silent = False
 
-    def _look(self, half: float) -> None:
-        while not self._ended.wait(half):
-            if not self._owner.answers(half) and not self._ended.is_set():
+    def _look(self, detection: float) -> None:
+        while not self._ended.wait(detection / 3):
+            if not self._owner.answers(detection * 2 / 3) and not self._ended.is_set():
                 self._silent = True
                 self.call.cancel()
                 return
 
     def __enter__(self) -> "Detector":
         if self._owner.detection is not None:
-            threading.Thread(target=self._look, args=(self._owner.detection / 2,), daemon=True, name="engram detector").start()
+            threading.Thread(target=self._look, args=(self._owner.detection,), daemon=True, name="engram detector").start()
         return self
 
     def __exit__(self, kind: Optional[type[BaseException]], *_: object) -> None:
