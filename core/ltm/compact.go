@@ -1,7 +1,6 @@
 package ltm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -66,12 +65,11 @@ func (c *compactor) Compact(ctx context.Context, dryRun bool, progress Progress)
 
 // smallEpisodes returns groups of episodes that may be taken together, up to so many bytes.
 func (c *compactor) smallEpisodes(full int64) [][]*handle {
-	var all []*handle
-	for _, h := range c.folder.disk.episodes.current().sealed {
-		all = append(all, h)
+	v := c.folder.disk.episodes.current()
+	epochs := map[uint64]bool{}
+	for _, h := range v.sealed {
+		epochs[h.info.Epoch] = true
 	}
-	// By their names, which begin with the times at which they were begun.
-	slices.SortFunc(all, func(a, b *handle) int { return cmp.Compare(a.name, b.name) })
 	var groups [][]*handle
 	var group []*handle
 	var bytes int64
@@ -81,19 +79,21 @@ func (c *compactor) smallEpisodes(full int64) [][]*handle {
 		}
 		group, bytes = nil, 0
 	}
-	for _, h := range all {
-		info := &h.info
-		if info.Bytes >= c.options.SealBytes/compactSmall || h.left || c.state.keeps(h.name) {
-			end()
-			continue
+	for _, epoch := range slices.Sorted(maps.Keys(epochs)) {
+		for _, h := range v.ofEpoch(epoch) {
+			size := h.info.Bytes
+			if v.sealed[h.name] == nil || size >= c.options.SealBytes/compactSmall || h.left || c.state.keeps(h.name) {
+				end()
+				continue
+			}
+			if bytes+size > full {
+				end()
+			}
+			group = append(group, h)
+			bytes += size
 		}
-		if len(group) > 0 && (group[0].info.Epoch != info.Epoch || bytes+info.Bytes > full) {
-			end()
-		}
-		group = append(group, h)
-		bytes += info.Bytes
+		end()
 	}
-	end()
 	return groups
 }
 

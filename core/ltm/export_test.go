@@ -22,6 +22,18 @@ func EpisodeMark(at engram.Time, label string, around time.Duration) episode.Mar
 	return episode.Mark{Time: at, Label: label, Before: around, After: around}
 }
 
+// InOrder returns the names of sealed episodes of one epoch in their order.
+func InOrder(epoch uint64, infos ...episode.Info) (names []string) {
+	v := &version{sealed: map[string]*handle{}}
+	for _, info := range infos {
+		v.sealed[info.Name] = &handle{name: info.Name, info: info}
+	}
+	for _, h := range v.ofEpoch(epoch) {
+		names = append(names, h.name)
+	}
+	return names
+}
+
 // Orders are those that are not carried out yet.
 func (s *Store) Orders() []order { return s.state.content().Orders }
 

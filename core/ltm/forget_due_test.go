@@ -15,6 +15,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/core/ltm"
+	"github.com/seed-301d4374/engram/core/ltm/episode"
 	"github.com/seed-301d4374/engram/core/ltm/policy"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
@@ -470,6 +471,38 @@ func TestCompact(t *testing.T) {
 	l.end(t)
 	l = begin(t, o)
 	check("in the next epoch")
+}
+
+// Episodes of one epoch stand in the order of their numbers, taken together or not and
+// whatever the clock said. What older programs took together stands where the time in its
+// name says.
+func TestOrderOfEpisodes(t *testing.T) {
+	const epoch = 7
+	at := func(hour, n int) string { return fmt.Sprintf("2026-11-20T%02d-00-00Z-%06d.mcap", hour, n) }
+	of := func(name, supersedes, first string) episode.Info {
+		return episode.Info{Name: name, Epoch: epoch, Supersedes: supersedes, First: first}
+	}
+	other := episode.Info{Name: at(10, 1), Epoch: epoch + 1}
+	for name, c := range map[string]struct {
+		infos []episode.Info
+		want  []string
+	}{
+		"one after the other": {[]episode.Info{of(at(11, 3), "", ""), of(at(10, 2), "", ""), other}, []string{at(10, 2), at(11, 3)}},
+		"set back":            {[]episode.Info{of(at(10, 3), "", ""), of(at(11, 2), "", "")}, []string{at(11, 2), at(10, 3)}},
+		"many":                {[]episode.Info{of(at(10, 1_000_000), "", ""), of(at(10, 999_999), "", "")}, []string{at(10, 999_999), at(10, 1_000_000)}},
+		"taken together": {
+			[]episode.Info{of(at(10, 4), "", ""), of(at(10, 5), at(10, 2)+"\n"+at(10, 3), at(10, 2))},
+			[]string{at(10, 5), at(10, 4)},
+		},
+		"by an older program": {
+			[]episode.Info{of(at(11, 4), "", ""), of(at(10, 5), at(10, 2)+"\n"+at(10, 3), "")},
+			[]string{at(10, 5), at(11, 4)},
+		},
+	} {
+		if got := ltm.InOrder(epoch, c.infos...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
 }
 
 func mustEpisodes(t testing.TB, l *life) []ltm.EpisodeInfo {

@@ -59,8 +59,9 @@ func (p *past) Recorded(ctx context.Context, number uint64) bool {
 
 // History reads what the episodes hold of one epoch, episode by episode, and of each
 // in the order of the update numbers: nearly in the order in which it was written, and
-// of each entity so but for what was recorded late because of a mark or a link. It is of
-// the moment at which it was made. It is used by one goroutine and must be closed.
+// of each entity so but for what was recorded late because of a mark or a link, or from
+// the log. It is of the moment at which it was made. It is used by one goroutine and must
+// be closed.
 type History struct {
 	disk        *disk
 	epoch       uint64
@@ -75,9 +76,10 @@ type History struct {
 	refs     []historyRef // of the open episode, by number
 	next     int          // of refs
 	loaded   []*engram.Snapshot
-	first    int   // the place of loaded[0] among refs; nil is what cannot be read
-	size     int64 // the mean size of what was loaded last
-	last     uint64
+	first    int                      // the place of loaded[0] among refs; nil is what cannot be read
+	size     int64                    // the mean size of what was loaded last
+	top      uint64                   // the highest number in the episodes so far
+	newest   map[engram.ID]historyRef // in these, by time: in force when the next began
 	damaged  []engram.Missing
 }
 
@@ -104,15 +106,12 @@ type Past struct {
 }
 
 // History returns a history of the versions with numbers in (after, upTo] of the
-// entities that match. What was removed with its segment is not in it.
+// entities that match. What was removed with its segment is not in it. For who has read
+// one up to after, it goes on there: what an episode has of numbers up to after, since it
+// was recorded late, comes unless what follows it was read.
 func (p *past) History(epoch uint64, match func(engram.ID) bool, after, upTo uint64) *History {
-	h := &History{disk: p.disk, version: p.disk.episodes.pin(), epoch: epoch, match: match, after: after, upTo: upTo, last: after, size: 1 << 10}
-	for _, e := range h.version.all() {
-		if e.info.Epoch == epoch && e.upTo > after {
-			h.episodes = append(h.episodes, e)
-		}
-	}
-	slices.SortFunc(h.episodes, func(a, b *handle) int { return strings.Compare(a.name, b.name) })
+	h := &History{disk: p.disk, version: p.disk.episodes.pin(), epoch: epoch, match: match, after: after, upTo: upTo, newest: map[engram.ID]historyRef{}, size: 1 << 10}
+	h.episodes = slices.DeleteFunc(h.version.ofEpoch(epoch), func(e *handle) bool { return e.upTo < after })
 	return h
 }
 
@@ -206,14 +205,21 @@ func (h *History) index(ctx context.Context) error {
 			for k := range versions.Len() {
 				v := arrival{versions.Arrived(k), versions.Number(k), h.epoch}
 				buried := func(b *tombstone) bool { return b.covers(h.open, e.ID, v, versions.Time(k)) }
-				if v.number > h.after && v.number <= h.upTo && !gone.hides(v) && !slices.ContainsFunc(tombstones, buried) {
+				if v.number <= h.upTo && !gone.hides(v) && !slices.ContainsFunc(tombstones, buried) {
 					h.refs = append(h.refs, historyRef{number: v.number, time: versions.Time(k), arrived: v.arrived, part: part, block: int32(b), pos: int32(k)})
 				}
 			}
 		}
-		h.skipInForce(from, int(e.InForce))
+		h.skipTold(e.ID, from)
 	}
 	slices.SortFunc(h.refs, func(a, b historyRef) int { return cmp.Compare(a.number, b.number) })
+	before := h.top
+	if n := len(h.refs); n > 0 {
+		h.top = max(h.top, h.refs[n-1].number)
+	}
+	if h.after > before { // what is late comes first: it was read, and what follows it up to there
+		h.refs = slices.DeleteFunc(h.refs, func(r historyRef) bool { return r.number <= h.after })
+	}
 	return nil
 }
 
@@ -248,25 +254,36 @@ func (h *History) Damaged() []engram.Missing {
 	return damaged
 }
 
-// skipInForce takes the values in force, which an earlier episode has told, off what
-// was found of an entity.
-func (h *History) skipInForce(from, n int) {
-	if n == 0 {
-		return
+// skipTold takes off what was found of an entity, from a place on, what is there twice,
+// and the value in force, which an earlier episode has told if it was not left out there.
+func (h *History) skipTold(entity engram.ID, from int) {
+	slices.SortFunc(h.refs[from:], func(a, b historyRef) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.time, b.time))
+	})
+	told, ok := h.newest[entity]
+	if !ok {
+		told.time = engram.MinTime
 	}
-	slices.SortFunc(h.refs[from:], func(a, b historyRef) int { return cmp.Compare(a.number, b.number) })
-	told := 0
-	for told < n && from+told < len(h.refs) && h.refs[from+told].number <= h.last {
-		told++
+	newest, kept := told, h.refs[:from]
+	for _, r := range h.refs[from:] {
+		if n := len(kept); r.is(&told) || n > from && r.is(&kept[n-1]) {
+			continue
+		}
+		kept = append(kept, r)
+		if r.time >= newest.time {
+			newest = r
+		}
 	}
-	h.refs = slices.Delete(h.refs, from, from+told)
+	h.refs, h.newest[entity] = kept, newest
+}
+
+// is reports whether both are the same version of their entity.
+func (r *historyRef) is(o *historyRef) bool {
+	return r.number == o.number && r.time == o.time && r.arrived == o.arrived
 }
 
 // Skip passes over the version that Peek returned.
-func (h *History) Skip() {
-	h.last = max(h.last, h.refs[h.next].number)
-	h.next++
-}
+func (h *History) Skip() { h.next++ }
 
 // Take returns the version that Peek returned with its payloads, and passes over it. It
 // is nil if it cannot be read.

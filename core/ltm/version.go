@@ -1,10 +1,12 @@
 package ltm
 
 import (
+	"cmp"
 	"log/slog"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -188,6 +190,26 @@ func (v *version) remove(name string) {
 func (v *version) all() []*handle {
 	return append(slices.AppendSeq(make([]*handle, 0, len(v.sealed)+len(v.writing)), maps.Values(v.sealed)), v.writing...)
 }
+
+// ofEpoch returns the episodes of one epoch, sealed or not, in the order in which they
+// were begun: by their numbers, whatever the clock said. Where older programs took
+// several together, that is not known, and the times in their names tell it.
+func (v *version) ofEpoch(epoch uint64) []*handle {
+	list := slices.DeleteFunc(v.all(), func(h *handle) bool { return h.info.Epoch != epoch })
+	numbered := !slices.ContainsFunc(list, func(h *handle) bool { return h.info.Supersedes != "" && h.info.First == "" })
+	slices.SortFunc(list, func(a, b *handle) int {
+		if numbered {
+			if c := cmp.Compare(a.number(), b.number()); c != 0 {
+				return c
+			}
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return list
+}
+
+// number returns the number of an episode, or that of the first one taken together into it.
+func (h *handle) number() uint64 { return sequenceOf(cmp.Or(h.info.First, h.name)) }
 
 // find returns an episode by its name, sealed or not.
 func (v *version) find(name string) (*handle, error) {

@@ -98,6 +98,9 @@ func infoMetadata(i *Info) map[string]string {
 	if i.Supersedes != "" {
 		m["supersedes"] = i.Supersedes
 	}
+	if i.First != "" {
+		m["first"] = i.First
+	}
 	marks := make([]markJSON, len(i.Marks))
 	for k, mark := range i.Marks {
 		marks[k] = markJSON{Time: mark.Time, Label: mark.Label}
@@ -154,7 +157,7 @@ func parseInfo(m map[string]string) (Info, error) {
 			return i, err
 		}
 	}
-	i.Version, i.Robot, i.Supersedes = version, m["robot"], m["supersedes"]
+	i.Version, i.Robot, i.Supersedes, i.First = version, m["robot"], m["supersedes"], m["first"]
 	i.Recovered = m["recovered"] == "true"
 	for key, n := range map[string]*uint64{"epoch": &i.Epoch, "snapshots": &i.Snapshots, "messages": &i.Messages, "in_force": &i.InForce} {
 		if *n, err = strconv.ParseUint(m[key], 10, 64); err != nil {

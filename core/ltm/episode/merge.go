@@ -60,6 +60,9 @@ func Merge(ctx context.Context, from []string, to string, labels map[string]stri
 		info.Recovered = info.Recovered || s.info.Recovered
 	}
 	info.Labels = withLabels(info.Labels, labels)
+	if info.Supersedes == "" {
+		info.First = filepath.Base(from[0])
+	}
 	info.Supersedes = ""
 	for i, path := range from {
 		if i > 0 {

@@ -137,7 +137,7 @@ func (o *Options) setDefaults() {
 // Create begins an episode in a folder, under a name that ends in ".mcap.open"
 // until it is sealed: name is the sealed file's, such as
 // "2026-11-20T12-51-46Z-000123.mcap". Of info, Robot, Epoch, Marks, Losses, Labels,
-// Recovered and Supersedes are taken; the rest is counted.
+// Recovered, Supersedes and First are taken; the rest is counted.
 func Create(dir, name string, info Info, o Options) (*Writer, error) {
 	return create(filepath.Join(dir, name), filepath.Join(dir, name+openSuffix), info, o)
 }
@@ -156,7 +156,7 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 	w.container = newContainer(open, f, &w.opts, w.channel)
 	w.pub.info = Info{
 		Name: filepath.Base(path), Version: formatVersion, Robot: info.Robot, Epoch: info.Epoch,
-		Marks: append([]Mark(nil), info.Marks...), Labels: map[string]string{}, Recovered: info.Recovered, Supersedes: info.Supersedes,
+		Marks: append([]Mark(nil), info.Marks...), Labels: map[string]string{}, Recovered: info.Recovered, Supersedes: info.Supersedes, First: info.First,
 	}
 	for _, why := range info.Losses {
 		w.pub.losses.Add(why)

@@ -159,7 +159,7 @@ type Batch struct {
 	// Segments describe the segments of the items, before the first of each in this
 	// pull, and again when they changed or were removed.
 	Segments []Segment
-	// Items are the versions told, by number; of earlier epochs by arrival.
+	// Items are the versions told, by number, but for what the owner's disk got late.
 	Items   []Version
 	LeftOut []LeftOut
 	// Lost is what matched and was gone before it could be told: evicted with no disk

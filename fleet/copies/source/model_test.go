@@ -255,6 +255,16 @@ func (c *copying) seal(t *rapid.T) {
 	}
 }
 
+// compact takes the episodes of a server together.
+func (c *copying) compact(t *rapid.T) {
+	l := rapid.SampledFrom([]*life{c.owner, c.holder}).Draw(t, "who")
+	if l.dir != "" {
+		if _, err := l.LongTerm().Compact(context.Background(), false, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func (c *copying) restartOwner(t *rapid.T) {
 	c.owner.end(t)
 	c.owner.begin(t)
@@ -456,9 +466,20 @@ func (c *copying) isCovered(v version) bool {
 	})
 }
 
-// isEvicted reports whether the holder may have evicted a version for its own bounds.
+// isEvicted reports whether the holder may have evicted a version for its own bounds: it
+// had it, or got so many newer ones that it would have evicted it at once.
 func (c *copying) isEvicted(v version) bool {
-	return c.holder.dir == "" && c.owner.memories[0].Segments[0].History.MaxCount > 0 && c.told[v]
+	bound := c.owner.memories[0].Segments[0].History.MaxCount
+	if c.holder.dir != "" || bound == 0 {
+		return false
+	}
+	newer := 0
+	for x := range c.told {
+		if x.entity == v.entity && x.time > v.time {
+			newer++
+		}
+	}
+	return c.told[v] || newer >= bound
 }
 
 // Whatever happens at the owner, on the link and at the holder, the holder has what the
@@ -488,7 +509,7 @@ func TestHolderHasWhatTheOwnerHas(t *testing.T) {
 		r.Repeat(map[string]func(*rapid.T){
 			"commit": c.commit, "commit again": c.commit, "commit once more": c.commit,
 			"cut": c.cut, "cut again": c.cut, "save": c.save, "compare": c.compare,
-			"remove": c.remove, "forget": c.forget, "seal": c.seal,
+			"remove": c.remove, "forget": c.forget, "seal": c.seal, "compact": c.compact,
 			"crash the owner": c.crashOwner, "crash the holder": c.crashHolder,
 			"restart the owner": c.restartOwner, "restart the holder": c.restartHolder,
 		})

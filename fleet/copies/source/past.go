@@ -16,7 +16,7 @@ type past struct {
 	history      *ltm.History // nil without a disk
 	current      bool         // it is of this epoch
 	changes      []wm.Change
-	upTo         uint64 // of this epoch: it ends here …
+	after, upTo  uint64 // of this epoch: it begins behind and ends here …
 	lowWatermark engram.Time
 	// lost is what the working memory evicted of each entity, as far as is known, less
 	// what was found on disk.
@@ -50,11 +50,12 @@ func (sh *share) lookBack() error {
 	if !recorded { // there is nothing to be waited for
 		x.upTo, x.lowWatermark = p.wm.Feed().LowWatermark()
 	}
-	if x.changes, lost, err = p.wm.Feed().Search(p.ctx, match, sh.at.Number, x.upTo); err != nil {
+	x.after = sh.at.Number
+	if x.changes, lost, err = p.wm.Feed().Search(p.ctx, match, x.after, x.upTo); err != nil {
 		return err
 	}
 	if p.ltm != nil {
-		x.history = p.ltm.History(p.wm.Epoch(), match, sh.at.Number, x.upTo)
+		x.history = p.ltm.History(p.wm.Epoch(), match, x.after, x.upTo)
 	}
 	for i := range lost {
 		if !recorded || !p.ltm.RecordsAll(lost[i].ID) {
@@ -153,7 +154,7 @@ func (x *past) nextChange(b *contract.Batch, onDisk bool) error {
 // nextOnDisk offers the next version that is on disk only.
 func (x *past) nextOnDisk(b *contract.Batch, disk ltm.Past) error {
 	sh := x.sh
-	if m := x.lost[disk.Entity]; m != nil {
+	if m := x.lost[disk.Entity]; m != nil && disk.Number > x.after {
 		if m.Count--; m.Count == 0 {
 			delete(x.lost, disk.Entity)
 		}

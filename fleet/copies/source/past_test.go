@@ -196,6 +196,71 @@ func TestLivesFollowEachOther(t *testing.T) {
 	}
 }
 
+// What an earlier epoch left in several episodes is told in the order in which it came, and
+// all of it to who is cut off again and again: also where episodes were begun in one
+// second and some of them taken together, and where the clock was set back between them.
+func TestEpisodesFollowEachOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		back     time.Duration // between two episodes
+		together bool          // the first two are, twice
+	}{
+		"taken together":         {0, true},
+		"the clock was set back": {time.Hour, false},
+		"both":                   {time.Hour, true},
+	} {
+		t.Run(name, func(t *testing.T) { testEpisodesFollowEachOther(t, c.back, c.together) })
+	}
+}
+
+func testEpisodesFollowEachOther(t *testing.T, back time.Duration, together bool) {
+	dir := t.TempDir()
+	var clock atomic.Int64
+	clock.Store(1e18)
+	now := func() engram.Time { return engram.Time(clock.Add(1)) }
+	o := beginAt(t, dir, now, core("A", 0))
+	const episodes = 6
+	for i := range episodes {
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(2*i), i), testkit.Update(t, "Test/A/p/e", engram.Time(2*i+1), i))
+		if !o.store.Recorded(t.Context(), o.Number()) { // in an episode that is open
+			t.Fatal("the recorder does not come on")
+		}
+		if together && (i == 2 || i == 4) {
+			if done, err := o.store.Compact(t.Context(), false, nil); err != nil || done.After != 1 {
+				t.Fatalf("taken together: %+v, %v", done, err)
+			}
+		}
+		if i < episodes-1 {
+			if err := o.store.Seal(t.Context(), "test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clock.Add(-int64(back))
+	}
+	o.Close()
+	o = beginAt(t, dir, now, core("A", 0))
+	defer func() { o.Close() }()
+
+	got := catchUp(t, o, t.Context(), shareOf("Test", contract.Position{}, contract.Rules{}))
+	if times := timesOf(got.items); len(times) != 2*episodes || !slices.IsSorted(times) {
+		t.Errorf("told of %v, want %d in order", times, 2*episodes)
+	}
+	x := taker{t: t, holder: holder(t, t.TempDir())}
+	defer x.holder.Close()
+	x.share.Rules.MaxBytes = 4 // so that a batch has one version
+	for all := false; !all; {
+		x.pull(o, func(b *contract.Batch) bool {
+			all = b.Position.Epoch == o.Epoch() && b.Position.Number >= o.Number() && b.Behind.Updates == 0
+			return all || len(b.Items) > 0
+		})
+	}
+	var want []string
+	for i := range 2 * episodes {
+		want = append(want, fmt.Sprint("p/e ", i))
+	}
+	slices.Sort(want)
+	x.want(want...)
+}
+
 // Who was away is told what was removed and forgotten, once, also in a later epoch.
 func TestRemovalsReachWhoWasAway(t *testing.T) {
 	dir := t.TempDir()

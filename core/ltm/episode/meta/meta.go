@@ -29,7 +29,8 @@ type Info struct {
 	Labels     map[string]string // "reason": why it began, "skill": of whose run …
 	InForce    uint64            // how many of the snapshots are values in force at the start
 	Recovered  bool              // salvaged after a crash
-	Supersedes string            // the episode that it is a rewritten form of
+	Supersedes string            // the episodes that were taken together into it, one in a line
+	First      string            // of all that were ever taken together into it: it stands in that one's place
 	Damage     *Damage           `json:",omitempty"` // nil if none is known; not in the file
 }
 
