@@ -56,6 +56,7 @@ await test(async (open) => {
     const plot = await open('about:blank')
     await plot.goto(`${given.origin}/?view=table&wide=1&at=${time(to)}`)
     await plot.getByRole('tab').first().waitFor()
+    await plot.waitForTimeout(500) // one looks at the page before one opens a plot; until then it is still loading
     plots.push(
       await plot.evaluate(
         (address) =>
