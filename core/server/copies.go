@@ -15,7 +15,7 @@ func addCopies(s *Server) error {
 		return nil
 	}
 	for _, name := range s.ltm.Copies() {
-		if s.hosted.Load().hooks[name] != nil {
+		if s.hosted.Load().hosts(name) {
 			s.log.Warn("the folder holds a copy of a memory that this server hosts itself now", "memory", name)
 			continue
 		}

@@ -40,7 +40,7 @@ func (h *hostings) Host(ctx context.Context, m hosting.Memory) error {
 	}
 	done, again := h.taken[m.Name]
 	switch {
-	case !done && s.hosted.Load().hooks[m.Name] != nil:
+	case !done && s.hosted.Load().hosts(m.Name):
 		return engram.Errorf(engram.AlreadyExists, m.Name, "the server has a memory of this name itself; choose another")
 	case slices.Contains(s.wm.Copies().Names(), m.Name):
 		return engram.Errorf(engram.Conflict, m.Name, "the server holds a copy of this memory; end that, or choose another name")
@@ -154,7 +154,7 @@ func (h *hostings) addKnown() {
 		return
 	}
 	for _, m := range s.ltm.Hosted() {
-		if s.hosted.Load().hooks[m.Memory] != nil {
+		if s.hosted.Load().hosts(m.Memory) {
 			continue // the server has it itself now
 		}
 		if err := h.pool.Add(s.wm, m.Memory, hostedBounds); err != nil {

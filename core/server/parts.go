@@ -20,6 +20,6 @@ type Parts struct {
 
 // Parts returns what the server's data lies in.
 func (s *Server) Parts() Parts {
-	hosts := func(memory string) bool { return s.hosted.Load().hooks[memory] != nil }
+	hosts := func(memory string) bool { return s.hosted.Load().hosts(memory) }
 	return Parts{Working: s.wm, Store: s.ltm, Journal: s.journal, Hosts: hosts, Removed: s.refused.forget}
 }

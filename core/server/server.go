@@ -151,7 +151,7 @@ func startError(memory string, err error) error {
 // add sets one memory up. Start hooks run when all memories are there, so that
 // they can commit to each other.
 func (s *Server) add(m *Memory, c *Config) error {
-	if s.hosted.Load().hooks[m.Name] != nil {
+	if s.hosted.Load().hosts(m.Name) {
 		return engram.Errorf(engram.AlreadyExists, "", "two memories have this name")
 	}
 	if err := s.wm.AddMemory(m.Name, m.Bounds); err != nil {
@@ -206,6 +206,9 @@ type hosted struct {
 	elsewhere map[string]string // of programs' memories those whose names other servers have, and these servers
 	has       struct{ commit, write, stored, query bool }
 }
+
+// hosts reports whether a memory is one of them, of the server itself or of a program.
+func (m *hosted) hosts(memory string) bool { return m.hooks[memory] != nil }
 
 func (m *hosted) add(name string, h Hooks, program bool) {
 	m.hooks[name] = &h

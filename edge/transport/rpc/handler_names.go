@@ -57,17 +57,12 @@ func (h nameHandler) listNames(ctx context.Context, _ *engramv1.ListNamesRequest
 }
 
 func (h nameHandler) watchNames(ctx context.Context, _ *engramv1.WatchNamesRequest, send func(*engramv1.WatchNamesResponse) error) error {
-	release, err := h.o.AdmitSubscription()
-	if err != nil {
-		return wireError(err)
-	}
-	defer release()
 	for e, err := range h.names.Watch(ctx) {
 		if err != nil {
-			return h.ended(err)
+			return err
 		}
 		if err := send(&engramv1.WatchNamesResponse{Entry: entryMessage(e.Entry), Removed: e.Removed, Synced: e.Synced}); err != nil {
-			return wireError(err)
+			return err
 		}
 	}
 	return nil
@@ -76,11 +71,6 @@ func (h nameHandler) watchNames(ctx context.Context, _ *engramv1.WatchNamesReque
 // WatchRevocations tells what the access rules say is revoked. Whoever is let in may know:
 // they must leave servers that are.
 func (h nameHandler) watchRevocations(ctx context.Context, _ *engramv1.WatchRevocationsRequest, send func(*engramv1.WatchRevocationsResponse) error) error {
-	release, err := h.o.AdmitSubscription()
-	if err != nil {
-		return wireError(err)
-	}
-	defer release()
 	rules := h.o.Secure.Access
 	if rules == nil {
 		rules = access.New(access.Options{})
@@ -99,13 +89,13 @@ func (h nameHandler) watchRevocations(ctx context.Context, _ *engramv1.WatchRevo
 		if last == nil || !proto.Equal(m, last) {
 			last = m
 			if err := send(m); err != nil {
-				return wireError(err)
+				return err
 			}
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return h.ended(ctx.Err())
+			return ctx.Err()
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (h memoryHandler) commitStream(ctx context.Context, receive func() (*engram
 func (h memoryHandler) queryStream(ctx context.Context, r *engramv1.QueryRequest, send func(*engramv1.QueryResponse) error) error {
 	q, err := h.limits.Query(r)
 	if err != nil {
-		return wireError(err)
+		return err
 	}
 	start := meter.Start()
 	err = h.svc.QueryParts(ctx, q, func(result *engram.Result) error {
@@ -60,7 +60,7 @@ func (h memoryHandler) queryStream(ctx context.Context, r *engramv1.QueryRequest
 		})
 	})
 	h.o.Meter.RPC.Query(start, err)
-	return wireError(err)
+	return err
 }
 
 func (h memoryHandler) subscribe(ctx context.Context, m *engramv1.SubscribeRequest, send func(*engramv1.SubscribeResponse) error) error {

@@ -56,7 +56,7 @@ func (h nameHandler) service() feature.Feature {
 		feature.Unary("Release", unruled, h.release),
 		feature.Unary("Resolve", unruled, h.resolve),
 		feature.Unary("ListNames", unruled, h.listNames),
-		feature.Stream("WatchNames", unruled, h.watchNames),
-		feature.Stream("WatchRevocations", unruled, h.watchRevocations),
+		feature.Stream("WatchNames", unruled, h.watchNames).Watching(),
+		feature.Stream("WatchRevocations", unruled, h.watchRevocations).Watching(),
 	)
 }
