@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 )
@@ -74,6 +76,36 @@ func anchors(page string) map[string]bool {
 	return found
 }
 
+// repository has the files of the repository and their folders.
+var repository = sync.OnceValue(func() map[string]bool {
+	out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		panic(err)
+	}
+	has := map[string]bool{".": true}
+	for path := range strings.Lines(string(out)) {
+		for path = strings.TrimSpace(path); !has[path]; path = filepath.Dir(path) {
+			has[path] = true
+		}
+	}
+	return has
+})
+
+// there reports whether the repository has what a pattern matches. What lies about besides, such
+// as a folder that packages were moved from, is not of it.
+func there(pattern string) bool {
+	pattern = filepath.Clean(pattern)
+	if repository()[pattern] {
+		return true
+	}
+	for path := range repository() {
+		if ok, err := filepath.Match(pattern, path); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
 // deadLinks returns the links of a page to files and headings that are not there. Links to other
 // sites are not looked at.
 func deadLinks(file, page string) (dead []string) {
@@ -83,17 +115,16 @@ func deadLinks(file, page string) (dead []string) {
 		if strings.Contains(path, ":") {
 			continue
 		}
-		target, there := page, true
+		target, found := page, true
 		if path != "" {
 			path = filepath.Join(filepath.Dir(file), path)
-			_, err := os.Stat(path)
-			there, target = err == nil, ""
+			found, target = there(path), ""
 			if strings.HasSuffix(path, ".md") {
 				text, _ := os.ReadFile(path)
 				target = string(text)
 			}
 		}
-		if !there || fragment != "" && target != "" && !anchors(target)[fragment] {
+		if !found || fragment != "" && target != "" && !anchors(target)[fragment] {
 			dead = append(dead, m[1])
 		}
 	}
@@ -131,7 +162,7 @@ func deadPaths(page string) (dead []string) {
 			}
 			switch {
 			case slices.Contains(topFolders, top):
-				if there, err := filepath.Glob(strings.Replace(word, "...", "*", 1)); err != nil || len(there) == 0 {
+				if !there(strings.Replace(word, "...", "*", 1)) {
 					dead = append(dead, word)
 				}
 			case slices.Contains(goneFolders, top) && !slices.Contains(notPaths, top+"/"+rest):
