@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/follow"
 )
 
 // hub has the present world, and tells who waits of changes.
 type hub struct {
+	*follow.Marks
+	follower *follow.Follower // has the marks; nil if nothing is followed
 	mu       sync.Mutex
 	builder  *Builder
-	forest   *Forest           // what the builder came to; nil since a change
-	reached  map[uint64]uint64 // by epoch: the number up to which all is in the builder
-	heard    Mark              // of what its provider said, of what came since it was cleared
-	news     chan struct{}     // closed at the next change
+	forest   *Forest // what the builder came to; nil since a change
+	heard    Mark    // of what its provider said, of what came since it was cleared
 	watchers map[*watcher]bool
-	ended    error // why there is nothing new any more; nil before
 	// seek looks for what was written up to marks elsewhere than in the news; nil if there
 	// is nowhere else. It is called by one goroutine at a time.
 	seek    func(context.Context, []Mark) error
@@ -29,27 +29,20 @@ type hub struct {
 }
 
 func newHub(rules Rules) *hub {
-	return &hub{
-		builder: NewBuilder(rules), reached: map[uint64]uint64{}, news: make(chan struct{}), watchers: map[*watcher]bool{},
-	}
+	return &hub{Marks: &follow.Marks{}, builder: NewBuilder(rules), watchers: map[*watcher]bool{}}
 }
 
 // change changes the world up to marks by f, which returns the names of the items, each with the time from
 // which on it may differ.
 func (h *hub) change(f func(*Builder) map[string]engram.Time, to ...Mark) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	heard := h.builder.takeHeard(f(h.builder))
 	h.forest = nil
-	for _, m := range to {
-		if m.Epoch != 0 {
-			h.reached[m.Epoch] = max(h.reached[m.Epoch], m.Number)
-		}
-	}
 	for w := range h.watchers {
 		w.tell(heard)
 	}
-	h.wakeLocked()
+	h.mu.Unlock()
+	h.Reach(to...)
 }
 
 // settle waits until the world has update number of what its provider says, which was written
@@ -57,35 +50,30 @@ func (h *hub) change(f func(*Builder) map[string]engram.Time, to ...Mark) {
 // and whether the world has the update.
 func (h *hub) settle(ctx context.Context, wrote Mark) (Mark, bool) {
 	for {
+		news, ended := h.News()
 		h.mu.Lock()
-		heard, news, ended := h.heard, h.news, h.ended
+		to := Mark{h.heard.Epoch, wrote.Number}
+		heard := h.heard.Number >= wrote.Number
 		h.mu.Unlock()
-		if heard.Number >= wrote.Number {
-			return Mark{heard.Epoch, wrote.Number}, true
+		if heard && h.Has(to) {
+			return to, true
 		}
-		if ended != nil {
-			return wrote, false
-		}
-		select {
-		case <-news:
-		case <-ctx.Done():
+		if ended != nil || h.await(ctx, news) != nil {
 			return wrote, false
 		}
 	}
 }
 
-func (h *hub) wakeLocked() {
-	close(h.news)
-	h.news = make(chan struct{})
-}
-
-// end says that nothing new comes.
-func (h *hub) end(why error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended == nil {
-		h.ended = why
-		h.wakeLocked()
+// await waits for news.
+func (h *hub) await(ctx context.Context, news <-chan struct{}) error {
+	if h.follower != nil {
+		return h.follower.Lead(ctx, news)
+	}
+	select {
+	case <-news:
+		return nil
+	case <-ctx.Done():
+		return engram.Errorf(engram.Canceled, "world", "%w", ctx.Err())
 	}
 }
 
@@ -96,33 +84,24 @@ func (h *hub) viewLocked() *Forest {
 	return h.forest
 }
 
-// hasLocked reports whether the world has what was written up to a mark.
-func (h *hub) hasLocked(m Mark) bool {
-	return m.Number == 0 || m.Epoch != 0 && h.reached[m.Epoch] >= m.Number
-}
-
-// knows reports whether anything that was written in an epoch is in the world.
-func (h *hub) knows(epoch uint64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.reached[epoch] > 0
-}
-
 // View implements [Model].
 func (h *hub) View(ctx context.Context, after ...Mark) (*Forest, error) {
-	for {
-		h.mu.Lock()
-		after = slices.DeleteFunc(slices.Clone(after), h.hasLocked)
-		if len(after) == 0 && h.ended == nil {
-			defer h.mu.Unlock()
-			return h.viewLocked(), nil
+	if h.follower != nil {
+		if err := h.follower.Pull(ctx); err != nil && !follow.MayPass(err) {
+			return nil, err
 		}
-		news, ended := h.news, h.ended
-		h.mu.Unlock()
+	}
+	for {
+		news, ended := h.News()
 		if ended != nil {
 			return nil, ended
 		}
-		if err := h.await(ctx, news, after); err != nil {
+		if after = slices.DeleteFunc(slices.Clone(after), h.Has); len(after) == 0 {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.viewLocked(), nil
+		}
+		if err := h.look(ctx, news, after); err != nil {
 			return nil, h.notYet(err, after)
 		}
 	}
@@ -135,7 +114,7 @@ func (h *hub) notYet(why error, after []Mark) error {
 		switch {
 		case h.current == nil || h.current(m.Epoch):
 			continue
-		case h.knows(m.Epoch):
+		case h.Knows(m.Epoch):
 			text = "the server that wrote it has begun anew since, and this world had not come so far: waiting does not help. What the server has kept is there; ask without the mark " + m.String()
 		default:
 			text = "it is of no server that this world follows now: that has begun anew since, or belongs to a robot that the world is not over (--robots, world.Robots). " +
@@ -148,15 +127,10 @@ func (h *hub) notYet(why error, after []Mark) error {
 // seekEvery is how often what does not come is looked for elsewhere.
 const seekEvery = 20 * time.Millisecond
 
-// await waits for something that may have brought what was written up to the marks.
-func (h *hub) await(ctx context.Context, news <-chan struct{}, after []Mark) error {
+// look waits for something that may have brought what was written up to the marks.
+func (h *hub) look(ctx context.Context, news <-chan struct{}, after []Mark) error {
 	if h.seek == nil {
-		select {
-		case <-news:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return h.await(ctx, news)
 	}
 	select {
 	case <-news:
@@ -170,25 +144,20 @@ func (h *hub) await(ctx context.Context, news <-chan struct{}, after []Mark) err
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	again := time.NewTimer(seekEvery)
-	defer again.Stop()
-	select {
-	case <-news: // of itself, where it has found it
-	case <-again.C:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
+	soon, cancel := context.WithTimeout(ctx, seekEvery)
+	defer cancel()
+	_ = h.await(soon, news) // of itself, where it has found it
+	return ctx.Err()
 }
 
 // Watch implements [Model].
 func (h *hub) Watch(context.Context) (Watcher, error) {
+	if _, ended := h.News(); ended != nil {
+		return nil, ended
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ended != nil {
-		return nil, h.ended
-	}
-	w := &watcher{hub: h, heard: map[string]engram.Time{}, closed: make(chan struct{})}
+	w := &watcher{hub: h, heard: map[string]engram.Time{}}
 	h.watchers[w] = true
 	return w, nil
 }
@@ -197,8 +166,7 @@ func (h *hub) Watch(context.Context) (Watcher, error) {
 type watcher struct {
 	hub    *hub
 	heard  map[string]engram.Time // what may differ and from when on; under the hub's lock
-	closed chan struct{}
-	once   sync.Once
+	closed bool                   // under the hub's lock
 }
 
 func (w *watcher) tell(heard map[string]engram.Time) {
@@ -211,36 +179,46 @@ func (w *watcher) tell(heard map[string]engram.Time) {
 
 // Next implements [Watcher].
 func (w *watcher) Next(ctx context.Context) (Change, error) {
-	h := w.hub
 	for {
-		h.mu.Lock()
-		if len(w.heard) > 0 {
-			defer h.mu.Unlock()
-			c := Change{h.viewLocked(), slices.Sorted(maps.Keys(w.heard)), w.heard}
-			w.heard = map[string]engram.Time{}
+		news, ended := w.hub.News()
+		if c, has := w.take(); has {
 			return c, nil
 		}
-		news, ended := h.news, h.ended
-		h.mu.Unlock()
-		if ended != nil {
+		switch {
+		case w.isClosed():
+			return Change{}, engram.Errorf(engram.Canceled, "watcher", "it was closed")
+		case ended != nil:
 			return Change{}, ended
 		}
-		select {
-		case <-news:
-		case <-w.closed:
-			return Change{}, engram.Errorf(engram.Canceled, "watcher", "it was closed")
-		case <-ctx.Done():
+		if err := w.hub.await(ctx, news); err != nil {
 			return Change{}, engram.Errorf(engram.Canceled, "watcher", "%w", ctx.Err())
 		}
 	}
 }
 
+// take returns what changed, if anything did.
+func (w *watcher) take() (Change, bool) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	if len(w.heard) == 0 {
+		return Change{}, false
+	}
+	c := Change{w.hub.viewLocked(), slices.Sorted(maps.Keys(w.heard)), w.heard}
+	w.heard = map[string]engram.Time{}
+	return c, true
+}
+
+func (w *watcher) isClosed() bool {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	return w.closed
+}
+
 // Close implements [Watcher].
 func (w *watcher) Close() {
-	w.once.Do(func() {
-		close(w.closed)
-		w.hub.mu.Lock()
-		delete(w.hub.watchers, w)
-		w.hub.mu.Unlock()
-	})
+	w.hub.mu.Lock()
+	w.closed = true
+	delete(w.hub.watchers, w)
+	w.hub.mu.Unlock()
+	w.hub.Reach() // wakes who waits
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/follow"
 	"github.com/seed-301d4374/engram/mind/pose"
 )
 
@@ -93,10 +94,11 @@ type Refusal struct {
 	Err  error
 }
 
-// Mark is a point in the writes of a world: an epoch of the server that was written to, and the
-// number of an update. It means the same in every process and on every robot. The zero mark
-// is before all writes.
-type Mark struct{ Epoch, Number uint64 }
+// Mark is a point in the writes of a world. See [follow.Mark].
+type Mark = follow.Mark
+
+// ParseMark reads the text of a mark. The error is Invalid if it is none.
+func ParseMark(text string) (Mark, error) { return follow.ParseMark(text) }
 
 // Children says what becomes of the children of an item that is removed.
 type Children uint8

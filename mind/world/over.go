@@ -8,10 +8,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/follow"
 )
 
 // Memory is a [Model] over the memory World of a server, in this process or another, and over
@@ -22,18 +22,12 @@ type Memory struct {
 	svc      engram.Service
 	codec    *Codec
 	patterns []engram.Pattern
-	stream   engram.UpdateStream
-	done     chan struct{}      // closed when it follows no more
-	cancel   context.CancelFunc // of what it does in the background
 
-	come   map[string]Mark // by other robot's memory, how far its news have come; under the hub's lock
-	owners []uint64        // epochs of the owners of copies, when these were asked last; under the hub's lock
+	gone   map[engram.ID]bool // snapshots of what is held that were replaced, until they are read anew; the follower's
+	owners []uint64           // epochs of the owners of copies, when these were asked last; under the hub's lock
 
 	unsure bool           // whether the world has what was written last; under writing
 	most   map[string]int // bytes that the server keeps of an entity, by core segment; nil before it was asked; under writing
-
-	reading sync.Mutex
-	known   map[string]bool // memories that were read
 }
 
 const (
@@ -87,7 +81,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 		set(&o)
 	}
 	codec.robot = cmp.Or(o.robot, codec.robot)
-	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}, come: map[string]Mark{}}
+	m := &Memory{svc: svc, codec: codec, gone: map[engram.ID]bool{}}
 	h := newHub(rules)
 	h.builder.robot = codec.robot
 	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, hear: m.hear, check: m.check, store: m.commit, storeData: m.commitData}
@@ -98,25 +92,14 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	if len(o.robots) > 0 {
 		m.seek, m.seeking = m.inCopies, make(chan struct{}, 1)
 	}
-	// What the queue loses is read anew, as is what a server had before.
-	sub := engram.Subscription{
-		Patterns: m.patterns, WithData: true, Queue: 1 << 16, Source: engram.SourceNear,
-		Start: engram.Start{Kind: engram.StartLast, N: 1},
-	}
-	if m.stream, err = svc.Subscribe(ctx, sub); engram.CodeOf(err) == engram.Exhausted {
-		sub.Queue = 0 // what the server allows
-		m.stream, err = svc.Subscribe(ctx, sub)
-	}
-	if err != nil {
+	h.follower = follow.New(svc, reader{m}, follow.Options{
+		Patterns: m.patterns, Source: engram.SourceNear, Start: engram.Start{Kind: engram.StartLast, N: 1},
+	})
+	h.Marks = &h.follower.Marks
+	if err := h.follower.Open(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := m.reload(ctx, nil); err != nil {
-		_ = m.stream.Close() // the error that counts is the first
-		return nil, err
-	}
-	background, cancel := context.WithCancel(context.Background())
-	m.cancel = cancel
-	go m.follow(background)
+	h.follower.Start()
 	return m, nil
 }
 
@@ -168,11 +151,7 @@ func (m *Memory) Robot() string { return m.codec.robot }
 
 // Close ends the world: calls fail with Canceled from then on. It waits for what it does in
 // the background.
-func (m *Memory) Close() error {
-	m.cancel()
-	<-m.done
-	return m.stream.Close()
-}
+func (m *Memory) Close() error { return m.follower.Close() }
 
 // upTo selects of a pattern what says how the world is at a time, MaxTime for the present: of clocks
 // what was measured last, of others what was said up to then. Of those of several objects it selects what heldBefore
@@ -213,7 +192,7 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 	q := m.queryPast(at, f.rules.Offsets)
 	q.AsOf = asOf
 	var r *engram.Result
-	err = outlast(ctx, func() (err error) {
+	err = follow.Outlast(ctx, func() (err error) {
 		r, err = m.svc.Query(ctx, q)
 		return err
 	})
@@ -260,7 +239,7 @@ func (m *Memory) heldBefore(ctx context.Context, r *engram.Result, asOf *engram.
 				q.Memories = append(q.Memories, engram.PatternOf(entity).Select(engram.In(within)).Memories...)
 			}
 			var r *engram.Result
-			err := outlast(ctx, func() (err error) {
+			err := follow.Outlast(ctx, func() (err error) {
 				r, err = m.svc.Query(ctx, q)
 				return err
 			})
@@ -344,9 +323,6 @@ func (m *Memory) take(came batch) {
 			if t, again := names[name]; !again || from < t {
 				names[name] = from
 			}
-		}
-		for memory, to := range came.come {
-			m.come[memory] = to
 		}
 		if came.own.Number > 0 {
 			m.heard = came.own
@@ -569,14 +545,14 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 	if len(encoded) == 0 {
 		return failed, Mark{}, nil
 	}
-	wrote := Mark{Epoch: m.epochOf(ownMemory)}
+	wrote := Mark{Epoch: m.follower.Epoch(ownMemory)}
 	m.mu.Lock()
 	m.heard = Mark{}
 	m.mu.Unlock()
 	m.unsure = true
 	var results []engram.UpdateResult
 	for part := range chunks(encoded) {
-		err := outlast(ctx, func() error {
+		err := follow.Outlast(ctx, func() error {
 			// Committed twice, as when an answer was lost, it is the same as once: it has its time.
 			r, err := m.svc.Commit(ctx, engram.Commit{Updates: part})
 			if err == nil {
@@ -613,30 +589,6 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 	return failed, mark, nil
 }
 
-// While a server begins anew, or another one takes its memory over, there is none for a moment.
-// As long as takeoverTimeout, which is mns.TakeoverTime, the name system says that the
-// memory is unavailable.
-const (
-	takeoverTimeout = 15 * time.Second
-	tryEvery        = 100 * time.Millisecond
-)
-
-// outlast makes a call until it is answered, by whatever server has the memory by then, for as
-// long as a takeover may take.
-func outlast(ctx context.Context, call func() error) error {
-	for began := time.Now(); ; {
-		err := call()
-		if engram.CodeOf(err) != engram.Unavailable || time.Since(began) > takeoverTimeout {
-			return err
-		}
-		select {
-		case <-time.After(tryEvery):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
 // newsTimeout bounds how long a writer waits for the news of what it wrote.
 const newsTimeout = 10 * time.Second
 
@@ -645,8 +597,8 @@ func (m *Memory) catchUp(ctx context.Context) error {
 	if !m.unsure {
 		return nil
 	}
-	missing, err := m.reload(ctx, nil, ownMemory)
-	m.unsure = err != nil || len(missing) > 0
+	r, err := m.read(ctx, ownMemory)
+	m.unsure = err != nil || len(follow.Unreached(r)) > 0
 	return err
 }
 
@@ -655,7 +607,7 @@ func (m *Memory) hear(ctx context.Context, items []string) error {
 	for some := range slices.Chunk(items, mostAsked) {
 		p := engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(ownMemory), engram.OneOf(itemSegment), engram.AllNames(), engram.OneOf(some...)}}
 		var r *engram.Result
-		err := outlast(ctx, func() (err error) {
+		err := follow.Outlast(ctx, func() (err error) {
 			r, err = m.svc.Query(ctx, p.Select(engram.Latest(1)))
 			return err
 		})
@@ -697,7 +649,7 @@ func (m *Memory) commitData(ctx context.Context, name string, t engram.Time, dat
 	if failed[0] != nil {
 		return failed[0]
 	}
-	return outlast(ctx, func() error {
+	return follow.Outlast(ctx, func() error {
 		results, err := m.svc.Commit(ctx, engram.Commit{Updates: encoded})
 		if err == nil {
 			err = engram.FirstError(results)
