@@ -285,9 +285,8 @@ func (f *Follower) Pull(ctx context.Context) error {
 		if len(updates) == 0 {
 			break
 		}
-		taken += len(updates)
-		if err := f.take(updates); err != nil {
-			return err
+		if taken += len(updates); !f.take(ctx, updates) {
+			break
 		}
 	}
 	if err := f.heal(ctx); err != nil {
@@ -405,8 +404,8 @@ func (f *Follower) interrupt() {
 	}
 }
 
-// advance waits until something comes, or something that is owed is due, and does it. It returns
-// early when it is interrupted. The error is why nothing new comes. The turn is held.
+// advance does what there is to do, or else waits until something comes or is due. It returns early when it is interrupted.
+// The error is why nothing new comes. The turn is held.
 func (f *Follower) advance(ctx context.Context, until <-chan struct{}) error {
 	wait, cancel := context.WithCancel(ctx)
 	f.waiting.Store(&cancel)
@@ -420,31 +419,30 @@ func (f *Follower) advance(ctx context.Context, until <-chan struct{}) error {
 	if until == nil && !f.mayWait() {
 		return nil
 	}
-	updates, err := f.next(wait)
+	stream, due, some, err := f.present(ctx)
+	if err != nil || some {
+		return err
+	}
+	if !due.IsZero() {
+		var cancel context.CancelFunc
+		wait, cancel = context.WithDeadline(wait, due)
+		defer cancel()
+	}
+	if stream == nil {
+		<-wait.Done()
+		return nil
+	}
+	if at, ok := stream.(local); ok {
+		_ = at.Wait(wait) // why the stream ended tells who takes from it
+		return nil
+	}
+	updates, err := stream.Next(wait)
 	if err != nil && wait.Err() != nil {
 		return nil
 	}
 	f.taking <- struct{}{}
 	defer f.release()
-	switch {
-	case err != nil:
-	case f.stream == nil:
-		err = f.reopen(ctx)
-	case f.local != nil:
-		updates, err = f.local.Poll()
-	}
-	if err == nil && len(updates) > 0 {
-		err = f.take(updates)
-	}
-	if err == nil {
-		if err = f.heal(ctx); MayPass(err) {
-			err = nil // it is tried again
-		}
-	}
-	if err != nil {
-		return f.broken(ctx, err)
-	}
-	return nil
+	return f.process(ctx, updates, err)
 }
 
 // mayWait reports whether the background may wait for the stream: nobody leads.
@@ -454,37 +452,48 @@ func (f *Follower) mayWait() bool {
 	return f.leading.n == 0
 }
 
-// next waits for updates, which a stream of a server elsewhere returns, until something that is owed is due.
-func (f *Follower) next(ctx context.Context) ([]engram.Update, error) {
+// present does what can be done without waiting, and reports whether that was something. Else it returns the stream that is
+// to be waited for, and until when at most; zero is for ever.
+func (f *Follower) present(ctx context.Context) (stream engram.UpdateStream, due time.Time, some bool, err error) {
 	f.taking <- struct{}{}
-	stream, local, due, owing := f.stream, f.local, f.due, f.owes() || f.stream == nil
-	f.release()
-	wait := ctx
-	if owing {
-		var cancel context.CancelFunc
-		wait, cancel = context.WithDeadline(ctx, due)
-		defer cancel()
+	defer f.release()
+	if f.stream == nil && !time.Now().Before(f.due) {
+		return nil, due, true, f.process(ctx, nil, f.reopen(ctx))
 	}
-	var updates []engram.Update
-	var err error
-	switch {
-	case stream == nil:
-		<-wait.Done()
-	case local != nil:
-		err = local.Wait(wait)
-	default:
-		updates, err = stream.Next(wait)
+	if f.local != nil {
+		updates, err := f.local.Poll()
+		if err != nil || len(updates) > 0 {
+			return nil, due, true, f.process(ctx, updates, err)
+		}
 	}
-	if wait.Err() != nil && ctx.Err() == nil && (err == nil || engram.CodeOf(err) == engram.Canceled) {
-		return updates, nil
+	if f.stream == nil || f.owes() {
+		if due = f.due; f.stream != nil && !time.Now().Before(due) {
+			return nil, due, true, f.process(ctx, nil, nil)
+		}
 	}
-	return updates, err
+	return f.stream, due, false, nil
+}
+
+// process takes what came of the stream, or why nothing did.
+func (f *Follower) process(ctx context.Context, updates []engram.Update, err error) error {
+	if err != nil {
+		return f.broken(ctx, err)
+	}
+	if len(updates) > 0 && !f.take(ctx, updates) {
+		return nil
+	}
+	if err = f.heal(ctx); err != nil && !MayPass(err) {
+		f.End(err)
+		return err
+	}
+	return nil
 }
 
 func (f *Follower) owes() bool { return f.all || len(f.owed) > 0 }
 
-// take gives the view updates, and notes what is to be read anew, and how far the view is then.
-func (f *Follower) take(updates []engram.Update) error {
+// take gives the view updates, and notes what is to be read anew, and how far the view is then. It reports whether the
+// view has taken them; else they come again.
+func (f *Follower) take(ctx context.Context, updates []engram.Update) bool {
 	epoch := f.stream.Epoch()
 	home := slices.ContainsFunc(f.own(), func(memory string) bool { return epochOf(f.stream, memory) == epoch })
 	to := Mark{Epoch: epoch}
@@ -513,14 +522,16 @@ func (f *Follower) take(updates []engram.Update) error {
 	}
 	anew, err := f.view.Apply(epoch, updates)
 	if err != nil {
-		return err
+		f.leave()
+		f.fail(ctx, err)
+		return false
 	}
 	for _, memory := range anew {
 		f.owe(memory, epoch)
 	}
 	f.to[epoch] = max(f.to[epoch], to.Number)
 	f.last = engram.Start{Kind: engram.StartNumber, Number: updates[len(updates)-1].Number, Epoch: epoch}
-	return nil
+	return true
 }
 
 // own returns the names of the memories of the own robot that are followed, where patterns name them.
@@ -654,9 +665,6 @@ func MayPass(err error) bool {
 
 // reopen subscribes again where the stream broke.
 func (f *Follower) reopen(ctx context.Context) error {
-	if time.Now().Before(f.due) {
-		return nil
-	}
 	if err := f.subscribe(ctx); err != nil {
 		return err
 	}

@@ -172,12 +172,13 @@ func (s *Store) HoldRules() (release func()) {
 // SetBrokenRule sets a rule that is interrupted as soon as it is followed.
 func (s *Store) SetBrokenRule(r Rule) error {
 	run := s.ruleSet.newRun(r)
-	if err := run.subscribe(engram.Start{}); err != nil {
-		return err
+	over, end := context.WithCancel(context.Background())
+	end()
+	var err error
+	if run.filter, err = s.ruleSet.wm.Compiler().Filter(over, r.When, s.ruleSet.options.Types, 0); err == nil {
+		s.ruleSet.run(run)
 	}
-	run.stream.Close()
-	s.ruleSet.run(run, nil)
-	return nil
+	return err
 }
 
 // AddRule puts a rule into the folder of a store that is closed, unchecked.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/follow"
 	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/core/query"
 )
@@ -39,18 +40,17 @@ type ruleSet struct {
 }
 
 // runningRule is a rule that is followed. Its fields but for ending, and what is
-// missed and failed belong to the goroutine that follows it, once it runs.
+// missed and failed belong to its follower, once it runs.
 type runningRule struct {
 	Rule
-	set    *ruleSet
-	ctx    context.Context
-	end    context.CancelFunc
-	done   sync.WaitGroup
-	filter *query.Filter
-	stream engram.UpdateStream
-	seen   uint64      // the number of the last update looked at
-	sealed engram.Time // when it ended an episode last
-	grows  *growing    // the mark that it set or made longer last
+	set      *ruleSet
+	ctx      context.Context
+	end      context.CancelFunc
+	follower *follow.Follower
+	sealing  sync.WaitGroup
+	filter   *query.Filter
+	sealed   engram.Time // when it ended an episode last
+	grows    *growing    // the mark that it set or made longer last
 
 	ending   atomic.Bool // it is ending an episode
 	missed   atomic.Uint64
@@ -59,10 +59,27 @@ type runningRule struct {
 	failure  atomic.Pointer[string] // an example; nil if none failed
 }
 
+// newRun returns a run of a rule, of what comes from now on.
 func (g *ruleSet) newRun(r Rule) *runningRule {
-	run := &runningRule{Rule: r, set: g, seen: g.wm.Number(), sealed: engram.MinTime}
+	run := &runningRule{Rule: r, set: g, sealed: engram.MinTime}
 	run.ctx, run.end = context.WithCancel(g.ctx)
+	o := follow.Options{
+		Start: engram.Start{Kind: engram.StartNumber, Number: g.wm.Number()}, Queue: min(ruleQueue, g.wm.Limits().MaxQueue), Trouble: run.trouble,
+	}
+	for _, text := range r.Patterns {
+		p, _ := engram.ParsePattern(text) // it was parsed when the rule was set
+		o.Patterns = append(o.Patterns, p)
+	}
+	run.follower = follow.New(g.wm, run, o)
 	return run
+}
+
+// compile has a filter made of the rule's expression.
+func (r *runningRule) compile() (err error) {
+	if r.filter == nil {
+		r.filter, err = r.set.wm.Compiler().Filter(r.ctx, r.When, r.set.options.Types, 0)
+	}
+	return err
 }
 
 // start runs the rules that were set in earlier epochs. One that cannot be followed is
@@ -73,7 +90,10 @@ func (g *ruleSet) start() {
 	g.saver.Go(g.saveMarks)
 	for _, r := range g.state.content().Rules {
 		run := g.newRun(r)
-		g.run(run, run.subscribe(engram.Start{}))
+		if err := run.compile(); err != nil {
+			run.trouble(err) // until the first update, on which it is tried again
+		}
+		g.run(run)
 	}
 }
 
@@ -120,21 +140,24 @@ func (g *ruleSet) SetRule(ctx context.Context, r Rule) error {
 	// mark of each.
 	r.Missed, r.Failed, r.Failure = 0, 0, ""
 	run := g.newRun(r)
-	if err := run.subscribe(engram.Start{}); err != nil {
+	err := run.compile()
+	if err == nil {
+		err = run.follower.Open(ctx)
+	}
+	if err != nil {
 		run.end()
 		return err
 	}
-	err := g.state.change(func(c *stateContent) {
+	err = g.state.change(func(c *stateContent) {
 		c.Rules = slices.DeleteFunc(c.Rules, func(o Rule) bool { return o.Name == r.Name })
 		c.Rules = append(c.Rules, r)
 		slices.SortFunc(c.Rules, func(a, b Rule) int { return cmp.Compare(a.Name, b.Name) })
 	})
 	if err != nil { // the one that it was to replace goes on
-		run.end()
-		run.stream.Close()
+		run.close()
 		return err
 	}
-	g.run(run, nil)
+	g.run(run)
 	return nil
 }
 
@@ -215,39 +238,17 @@ func (g *ruleSet) RemoveRule(_ context.Context, name string) error {
 // ruleQueue and the working memory's Limits.MaxQueueBytes bound what waits for a rule.
 const ruleQueue = 65_536
 
-// subscribe subscribes to the updates that the rule's patterns match.
-func (r *runningRule) subscribe(from engram.Start) (err error) {
-	g := r.set
-	if r.filter == nil {
-		if r.filter, err = g.wm.Compiler().Filter(r.ctx, r.When, g.options.Types, 0); err != nil {
-			return err
-		}
-	}
-	sub := engram.Subscription{
-		Start: from, WithData: true, Slow: engram.SlowDropOldest, Queue: min(ruleQueue, g.wm.Limits().MaxQueue),
-	}
-	for _, text := range r.Patterns {
-		p, err := engram.ParsePattern(text)
-		if err != nil {
-			return err
-		}
-		sub.Patterns = append(sub.Patterns, p)
-	}
-	r.stream, err = g.wm.Subscribe(r.ctx, sub)
-	return err
-}
-
-// run follows a rule, in place of the one of its name; err says why it is not subscribed.
-func (g *ruleSet) run(run *runningRule, err error) {
+// run follows a rule, in place of the one of its name.
+func (g *ruleSet) run(run *runningRule) {
 	g.stop(run.Name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mu.closed {
-		run.end()
-	} else {
-		g.mu.running[run.Name] = run
+		run.close()
+		return
 	}
-	run.done.Go(func() { run.follow(err) })
+	g.mu.running[run.Name] = run
+	run.follower.Start()
 }
 
 func (g *ruleSet) stop(name string) {
@@ -256,10 +257,16 @@ func (g *ruleSet) stop(name string) {
 	delete(g.mu.running, name)
 	g.mu.Unlock()
 	if run != nil {
-		run.end()
-		run.done.Wait()
+		run.close()
 		g.health.set(run.what(), nil)
 	}
+}
+
+// close ends the run.
+func (r *runningRule) close() {
+	r.end()
+	_ = r.follower.Close() // there is nothing to lose
+	r.sealing.Wait()
 }
 
 // labelOf returns what the marks of a rule are labelled with.
@@ -268,68 +275,47 @@ func labelOf(r Rule) string { return cmp.Or(r.Label, r.Name) }
 // what names the rule in the store's health.
 func (r *runningRule) what() string { return "the standing rule " + r.Name }
 
-// followAgain is the pause before a rule that cannot be followed is tried again.
-const followAgain = time.Second
-
-// follow follows the rule until it is ended or the working memory is closed. When it is
-// interrupted it goes on where it was.
-func (r *runningRule) follow(err error) {
-	for {
-		if err == nil {
-			err = r.watch()
-			r.stream.Close()
-		}
-		if r.ctx.Err() != nil || engram.CodeOf(err) == engram.Unavailable {
-			return
-		}
-		r.set.health.set(r.what(), engram.Errorf(engram.CodeOf(err), "", "it is not followed just now: %w", err))
-		select {
-		case <-time.After(followAgain):
-		case <-r.ctx.Done():
-			return
-		}
-		if err = r.subscribe(engram.Start{Kind: engram.StartNumber, Number: r.seen}); err == nil {
-			r.set.health.set(r.what(), nil)
-		}
+// trouble tells why the rule is not followed just now; nil that it is.
+func (r *runningRule) trouble(err error) {
+	if err != nil {
+		err = engram.Errorf(engram.CodeOf(err), "", "it is not followed just now: %w", err)
 	}
+	r.set.health.set(r.what(), err)
 }
 
-// watch marks what satisfies the rule, and ends the episode there if the rule says so,
-// until the stream ends.
-func (r *runningRule) watch() error {
-	for {
-		batch, err := r.stream.Next(r.ctx)
-		if err != nil {
-			return err
+// Apply implements [follow.View]: it marks what satisfies the rule, and ends the episode there if the rule says so.
+func (r *runningRule) Apply(_ uint64, updates []engram.Update) (_ []string, err error) {
+	if err := r.compile(); err != nil {
+		return nil, err
+	}
+	for i := range updates {
+		u := &updates[i]
+		if u.Dropped > 0 {
+			r.miss(u.Dropped, "updates came faster than it could look at them")
 		}
-		for i := range batch {
-			u := &batch[i]
-			if u.Dropped > 0 {
-				r.miss(u.Dropped, "updates came faster than it could look at them")
-			}
-			r.seen = u.Number
-			r.filter.Entity(u.ID.Truncate(engram.LevelEntity))
-			satisfied := r.filter.Snapshot(u.Snapshot) != nil
-			if err := r.filter.Err(); err != nil {
-				return err
-			}
-			if n := r.filter.Failures(); n > r.failed.Load() {
-				failure := r.filter.Failed()
-				r.failed.Store(n)
-				example := failure.Example.String() + ": " + failure.Detail
-				r.failure.Store(&example)
-			}
-			if !satisfied {
-				continue
-			}
-			if r.Seal {
-				r.seal()
-			}
-			if r.grows, err = r.set.keeper.grow(r.grows, &r.Rule, u.Snapshot.Time); err != nil {
-				r.miss(1, "there are too many marks")
-			}
+		r.filter.Entity(u.ID.Truncate(engram.LevelEntity))
+		satisfied := r.filter.Snapshot(u.Snapshot) != nil
+		if err := r.filter.Err(); err != nil {
+			r.filter = nil // it is compiled anew
+			return nil, err
+		}
+		if n := r.filter.Failures(); n > r.failed.Load() {
+			failure := r.filter.Failed()
+			r.failed.Store(n)
+			example := failure.Example.String() + ": " + failure.Detail
+			r.failure.Store(&example)
+		}
+		if !satisfied {
+			continue
+		}
+		if r.Seal {
+			r.seal()
+		}
+		if r.grows, err = r.set.keeper.grow(r.grows, &r.Rule, u.Snapshot.Time); err != nil {
+			r.miss(1, "there are too many marks")
 		}
 	}
+	return nil, nil
 }
 
 // missedFor is how long it is told that a rule missed something.
@@ -389,7 +375,7 @@ func (r *runningRule) seal() {
 		return
 	}
 	r.sealed = now
-	r.done.Go(func() {
+	r.sealing.Go(func() {
 		defer r.ending.Store(false)
 		if err := g.recorder.sealNow(r.ctx, labelOf(r.Rule)); err != nil && r.ctx.Err() == nil {
 			g.options.Log.Error("a standing rule could not end the episode", "rule", r.Name, "error", err)
@@ -414,7 +400,11 @@ func (g *ruleSet) close() {
 	patience := time.AfterFunc(rulesPatience, g.end)
 	defer patience.Stop()
 	for _, run := range running {
-		run.done.Wait()
+		select {
+		case <-run.follower.Done():
+		case <-g.ctx.Done():
+		}
+		run.close()
 	}
 	g.end()
 	g.saver.Wait()

@@ -87,7 +87,7 @@ func (h *hub) viewLocked() *Forest {
 // View implements [Model].
 func (h *hub) View(ctx context.Context, after ...Mark) (*Forest, error) {
 	if h.follower != nil {
-		if err := h.follower.Pull(ctx); err != nil && !follow.MayPass(err) {
+		if err := h.follower.Pull(ctx); err != nil && (ctx.Err() != nil || !follow.MayPass(err)) {
 			return nil, err
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/follow"
 	"github.com/seed-301d4374/engram/mind/knowledge"
 	"github.com/seed-301d4374/engram/mind/knowledge/computed"
 	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
@@ -26,53 +26,26 @@ import (
 // Base is a graph that follows the memories of a server. All methods are safe for
 // concurrent use.
 type Base struct {
-	svc    engram.Service
-	codec  *record.Codec
-	deeds  deeds
-	robot  string
-	world  *world.Memory // nil where there is none
-	moves  world.Watcher // of the world; asked under reading
-	stream news
-	moved  news // of the world: only what came last
-	cancel context.CancelFunc
-	done   chan struct{}
+	svc   engram.Service
+	codec *record.Codec
+	deeds deeds
+	robot string
+	world *world.Memory // nil where there is none
+	moves world.Watcher // of the world; asked under reading
 
-	pulling sync.Mutex // held by who takes from stream
-	behind  bool       // something of it was lost, or is to be forgotten; under pulling
+	follower *follow.Follower // of what is said beside the world
+	most     int              // more is said: what the memories have evicted is forgotten; the follower's
 
 	reading chan struct{} // has one of who brings the graph up to the present world
-	last    world.Mark    // of what was written to it; under reading
 
 	mu      sync.Mutex
 	present state
 	imports map[string]*record.Unfinished // by provider: what they have come to say so far
 	view    *knowledge.View               // of the present; nil since a change
-	most    int                           // more is said: what the memories have evicted is forgotten
 	past    []*past                       // what was asked for last comes first
-	ended   error
 }
 
 const knowledgeMemory = "Knowledge"
-
-// news is a stream of a server in the same process: what was committed lies in it before who committed it is answered.
-type news interface {
-	engram.UpdateStream
-	Poll() ([]engram.Update, error)
-	Wait(ctx context.Context) error
-}
-
-func subscribe(ctx context.Context, svc engram.Service, sub engram.Subscription) (news, error) {
-	s, err := svc.Subscribe(ctx, sub)
-	if err != nil {
-		return nil, err
-	}
-	n, ok := s.(news)
-	if !ok {
-		_ = s.Close() // the error that counts is this one
-		return nil, engram.Errorf(engram.Unsupported, "", "knowledge is kept of a server in the same process only")
-	}
-	return n, nil
-}
 
 // Over returns the base of the memories of a server in the same process. It has all that was committed before the call.
 // ctx bounds only the call; Close ends the base.
@@ -81,50 +54,33 @@ func Over(ctx context.Context, svc engram.Service) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Base{svc: svc, codec: codec, done: make(chan struct{}), reading: make(chan struct{}, 1), imports: map[string]*record.Unfinished{}}
+	b := &Base{svc: svc, codec: codec, reading: make(chan struct{}, 1), imports: map[string]*record.Unfinished{}}
 	if b.deeds, err = newDeeds(ctx, svc); err != nil {
 		return nil, err
 	}
+	b.follower = follow.New(svc, said{b}, follow.Options{Patterns: b.patterns(), Source: engram.SourceNear, Local: true})
 	if err = b.followWorld(ctx); err == nil {
 		b.present = newState(b.robot)
-		b.stream, err = subscribe(ctx, svc, engram.Subscription{Patterns: b.patterns(), WithData: true, Queue: mostNews, Source: engram.SourceNear})
-	}
-	if err == nil {
-		err = b.reload(ctx)
+		err = b.follower.Open(ctx)
 	}
 	if err != nil {
-		b.closeWorld()
-		if b.stream != nil {
-			_ = b.stream.Close() // the error that counts is the first
-		}
+		_ = b.Close() // the error that counts is this one
 		return nil, err
 	}
-	background, cancel := context.WithCancel(context.Background())
-	b.cancel = cancel
-	go b.follow(background)
+	b.follower.Start()
 	return b, nil
 }
 
-// mostNews is how many updates wait to be taken.
-const mostNews = 1 << 16
-
 // followWorld follows the memory World, if there is one.
 func (b *Base) followWorld(ctx context.Context) error {
-	c, err := world.NewCodec(ctx, b.svc)
+	w, err := world.Over(ctx, b.svc, "knowledge", world.DefaultRules())
 	if engram.CodeOf(err) == engram.NotFound {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	// Before the world is followed, which then hears of all that this stream does.
-	if b.moved, err = subscribe(ctx, b.svc, engram.Subscription{Patterns: c.Patterns(), Queue: 1, Source: engram.SourceNear}); err != nil {
-		return err
-	}
-	if b.world, err = world.Over(ctx, b.svc, "knowledge", world.DefaultRules()); err != nil {
-		b.world = nil
-		return err
-	}
+	b.world = w
 	b.robot = b.world.Robot()
 	b.moves, err = b.world.Watch(ctx)
 	return err
@@ -132,22 +88,13 @@ func (b *Base) followWorld(ctx context.Context) error {
 
 // Close ends the base: what is asked then fails with Canceled.
 func (b *Base) Close() error {
-	b.cancel()
-	<-b.done
-	b.closeWorld()
-	return b.stream.Close()
-}
-
-func (b *Base) closeWorld() {
 	if b.moves != nil {
 		b.moves.Close()
 	}
 	if b.world != nil {
 		_ = b.world.Close() // it is only read
 	}
-	if b.moved != nil {
-		_ = b.moved.Close()
-	}
+	return b.follower.Close()
 }
 
 // patterns match what is said beside the world.
@@ -158,23 +105,56 @@ func (b *Base) patterns() []engram.Pattern {
 // query returns the snapshots of what is said beside the world, as of a belief. An import that has not come to its end says
 // nothing yet; those are returned, too.
 func (b *Base) query(ctx context.Context, s engram.SnapshotSelector, asOf *engram.Time) ([]engram.Item, map[string]*record.Unfinished, error) {
-	q := engram.Query{AsOf: asOf}
-	for _, p := range b.patterns() {
-		q.Memories = append(q.Memories, p.Select(s).Memories...)
-	}
-	r, err := b.svc.Query(ctx, q)
+	r, err := b.svc.Query(ctx, b.selected(s, asOf))
 	if err != nil {
 		return nil, nil, err
 	}
 	return record.Settle(ctx, b.svc, b.patterns(), s, asOf, r.Items())
 }
 
+func (b *Base) selected(s engram.SnapshotSelector, asOf *engram.Time) engram.Query {
+	q := engram.Query{AsOf: asOf}
+	for _, p := range b.patterns() {
+		q.Memories = append(q.Memories, p.Select(s).Memories...)
+	}
+	return q
+}
+
 // fewSaid are never too many entities to be kept that the memories may have evicted.
 const fewSaid = 1 << 12
 
-// reload reads what is said beside the world anew. What is not there any more is forgotten.
-func (b *Base) reload(ctx context.Context) error {
-	items, imports, err := b.query(ctx, engram.Latest(1), nil)
+// said is the base as what follows what is said beside the world keeps it.
+type said struct{ *Base }
+
+// Apply implements [follow.View].
+func (b said) Apply(_ uint64, updates []engram.Update) (anew []string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range updates {
+		if u := &updates[i]; u.Snapshot != nil {
+			b.hear(engram.Item{ID: u.ID, Snapshot: u.Snapshot})
+		}
+	}
+	if len(b.present.said) > b.most {
+		anew = b.memories()
+	}
+	return anew, nil
+}
+
+// memories returns the names of those that are read beside the world.
+func (b *Base) memories() (names []string) {
+	for _, p := range b.patterns() {
+		names = append(names, p.Levels[0].String())
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// Query implements [follow.Reader]: all is read, which is little.
+func (b said) Query([]string) engram.Query { return b.selected(engram.Latest(1), nil) }
+
+// Reset implements [follow.Reader]. What is not there any more is forgotten.
+func (b said) Reset(ctx context.Context, r *engram.Result, _ []string) error {
+	items, imports, err := record.Settle(ctx, b.svc, b.patterns(), engram.Latest(1), nil, r.Items())
 	if err != nil {
 		return err
 	}
@@ -235,59 +215,10 @@ func (b *Base) changedSince(from engram.Time) {
 	}
 }
 
-// follow takes what is committed until the stream or ctx ends.
-func (b *Base) follow(ctx context.Context) {
-	defer close(b.done)
-	for {
-		err := b.pull(ctx)
-		if err == nil {
-			err = b.stream.Wait(ctx)
-		}
-		if err != nil {
-			b.mu.Lock()
-			b.ended = err
-			b.mu.Unlock()
-			return
-		}
-	}
-}
-
-// pull takes all that was committed before the call. What the queue lost is read anew.
-func (b *Base) pull(ctx context.Context) error {
-	b.pulling.Lock()
-	defer b.pulling.Unlock()
-	for taken := 0; taken <= mostNews; { // what waited at the beginning
-		updates, err := b.stream.Poll()
-		if err != nil {
-			return err
-		}
-		if len(updates) == 0 {
-			break
-		}
-		taken += len(updates)
-		b.mu.Lock()
-		for _, u := range updates {
-			b.behind = b.behind || u.Dropped > 0 || u.Restarted
-			if u.Snapshot != nil {
-				b.hear(engram.Item{ID: u.ID, Snapshot: u.Snapshot})
-			}
-		}
-		b.behind = b.behind || len(b.present.said) > b.most
-		b.mu.Unlock()
-	}
-	if b.behind {
-		if err := b.reload(ctx); err != nil {
-			return err
-		}
-		b.behind = false
-	}
-	return nil
-}
-
 // View returns what is known at present: all that was committed before the call, with a world that has all that was
 // written up to the marks, too. It does not change meanwhile. Its Past asks for earlier times.
 func (b *Base) View(ctx context.Context, after ...world.Mark) (*knowledge.View, error) {
-	if err := b.pull(ctx); err != nil {
+	if err := b.follower.Pull(ctx); err != nil {
 		return nil, err
 	}
 	if b.world != nil {
@@ -297,9 +228,6 @@ func (b *Base) View(ctx context.Context, after ...world.Mark) (*knowledge.View, 
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended != nil {
-		return nil, b.ended
-	}
 	if b.view == nil {
 		v, err := b.viewOf(ctx, &b.present, 0, engram.MaxTime)
 		if err != nil {
@@ -338,7 +266,7 @@ func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
 	case <-ctx.Done():
 		return engram.Errorf(engram.Canceled, "", "the question was given up before the world was there: %w", ctx.Err())
 	}
-	forest, err := b.presentWorld(ctx, after)
+	forest, err := b.world.View(ctx, after...)
 	if err != nil {
 		return err
 	}
@@ -368,30 +296,4 @@ func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
 	b.view = nil
 	b.changedSince(since)
 	return nil
-}
-
-// newsTimeout bounds how long the world is waited for to have what was written to it last: it never has that if it was
-// removed meanwhile.
-const newsTimeout = 10 * time.Second
-
-// presentWorld returns a world that has all that was written before the call, and up to the marks.
-func (b *Base) presentWorld(ctx context.Context, after []world.Mark) (*world.Forest, error) {
-	updates, err := b.moved.Poll()
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range updates {
-		b.last = world.Mark{Epoch: b.moved.Epoch(), Number: u.Number}
-	}
-	patient, cancel := context.WithTimeout(ctx, newsTimeout)
-	defer cancel()
-	_, err = b.world.View(patient, b.last)
-	switch {
-	case err == nil:
-	case patient.Err() == nil || ctx.Err() != nil: // who comes next waits for it still
-		return nil, err
-	default:
-		b.last = world.Mark{}
-	}
-	return b.world.View(ctx, after...)
 }

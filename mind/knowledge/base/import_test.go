@@ -376,7 +376,8 @@ func TestPastImportsAfterOneThatWasCutOff(t *testing.T) {
 // lagging is a service whose world comes late: while the lock is held.
 type lagging struct {
 	engram.Service
-	late *sync.Mutex
+	late    *sync.Mutex
+	waiting chan struct{} // has something when somebody waits for the lock
 }
 
 func (l lagging) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
@@ -384,26 +385,38 @@ func (l lagging) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	if err != nil || sub.Start.Kind != engram.StartLast {
 		return s, err
 	}
-	return lateStream{s, l.late}, nil
+	return lateStream{s.(pollable), l}, nil
+}
+
+type pollable interface {
+	engram.UpdateStream
+	Poll() ([]engram.Update, error)
+	Wait(ctx context.Context) error
 }
 
 type lateStream struct {
-	engram.UpdateStream
-	late *sync.Mutex
+	pollable
+	l lagging
 }
 
-func (l lateStream) Next(ctx context.Context) ([]engram.Update, error) {
-	updates, err := l.UpdateStream.Next(ctx)
-	l.late.Lock()
-	defer l.late.Unlock()
-	return updates, err
+func (s lateStream) Poll() ([]engram.Update, error) {
+	if !s.l.late.TryLock() {
+		select {
+		case s.l.waiting <- struct{}{}:
+		default:
+		}
+		s.l.late.Lock()
+	}
+	defer s.l.late.Unlock()
+	return s.pollable.Poll()
 }
 
 // Who gives up is not told what is stale, and takes nothing from who asks next.
 func TestAskersThatGiveUp(t *testing.T) {
 	s, w := kitchen(t)
 	var late sync.Mutex
-	b, err := base.Over(t.Context(), lagging{s, &late})
+	l := lagging{s, &late, make(chan struct{}, 1)}
+	b, err := base.Over(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,6 +427,7 @@ func TestAskersThatGiveUp(t *testing.T) {
 	if _, err := w.UpdatePose(t.Context(), "cup", "map", pose.Translation(5, 0.1, 0.7), pose.Cov{}); err != nil {
 		t.Fatal(err)
 	}
+	<-l.waiting // what came is about to be taken
 	for range 20 {
 		if _, err := b.View(over); err == nil {
 			t.Error("who gave up has a view that lacks what was acknowledged")

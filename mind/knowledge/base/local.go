@@ -262,7 +262,7 @@ func (s *shared) over() bool {
 		return true
 	}
 	select {
-	case <-s.base.done:
+	case <-s.base.follower.Done():
 		return true
 	default:
 		return false
