@@ -31,7 +31,7 @@ func (p Past) Of(ctx context.Context, r engram.Reader, source engram.Source, ent
 		for _, entity := range some {
 			q.Memories = append(q.Memories, engram.SelectID(entity, engram.AtOrBefore(p.At)).Memories...)
 		}
-		found, err := Query(ctx, r, q)
+		found, err := r.Query(ctx, q)
 		if err != nil {
 			return nil, err
 		}

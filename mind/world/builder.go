@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ type Builder struct {
 	robot   string // by whose clock times are told
 	clocks  map[speaker]*ClockStatement
 	untimed bool // whether what was measured of clocks has changed
+
+	borrowed bool // whether the table of names is that of the builder that it was forked from
 }
 
 // NewBuilder returns a builder without statements that merges by the rules.
@@ -165,7 +168,9 @@ func (b *Builder) intern(name string) (*node, error) {
 	if n.id%pageSize == 0 {
 		b.f.pages = append(b.f.pages, &page{edit: b.edit})
 	}
-	b.next++
+	if b.next++; b.borrowed {
+		b.f.names, b.borrowed = b.f.names.copy(&b.f, n.id), false
+	}
 	b.ownPage(n.id).nodes[n.id%pageSize] = n
 	b.f.names.add(&b.f, n.named)
 	is, err := b.refer(sharedFrame(name))
@@ -427,26 +432,66 @@ func (b *Builder) saidAside(home Home, name string, by *Said) *Said {
 	return nil
 }
 
-// unsay takes back what snapshots said of what is held, by who says it and when, before it is heard anew: they were
-// replaced, perhaps by others on other objects.
-func (b *Builder) unsay(gone map[Said]bool) {
-	of := func(s *Said) bool {
-		return gone[Said{Provider: s.Provider, Robot: s.Robot, Home: s.Home, Time: s.Time}]
-	}
+// unsay takes back what was said, as if it had not been. It returns the names of what it was said of beside items,
+// each with the time from which on that may differ.
+func (b *Builder) unsay(gone func(*Said) bool) map[string]engram.Time {
+	names := map[string]engram.Time{}
+	from := func(s *Said) engram.Time { return s.Time.Add(b.f.rules.Offsets[s.Robot]) }
 	for id := range b.next {
 		n := b.f.node(id)
-		if i := slices.IndexFunc(n.said, func(s *Statement) bool { return of(&s.Said) }); i >= 0 {
-			b.hear(id, n.said[i].Time.Add(b.f.rules.Offsets[n.said[i].Robot]))
-			_ = b.merge(id, without(n.said, func(s *Statement) bool { return of(&s.Said) })) // it refers to no new name
+		if i := slices.IndexFunc(n.said, func(s *Statement) bool { return gone(&s.Said) }); i >= 0 {
+			b.hear(id, from(&n.said[i].Said))
+			for _, s := range n.said {
+				if gone(&s.Said) {
+					delete(b.valued, source{speaker{n.name, s.Provider, s.Robot}, s.Home})
+				}
+			}
+			_ = b.merge(id, without(n.said, func(s *Statement) bool { return gone(&s.Said) })) // it refers to no new name
 		}
-		if i := slices.IndexFunc(n.joints, func(s *JointStatement) bool { return of(&s.Said) }); i >= 0 {
-			b.touch(id, n.joints[i].Time.Add(b.f.rules.Offsets[n.joints[i].Robot]))
-			b.rare(b.own(id)).joints = without(n.joints, func(s *JointStatement) bool { return of(&s.Said) })
+		if i := slices.IndexFunc(n.joints, func(s *JointStatement) bool { return gone(&s.Said) }); i >= 0 {
+			b.touch(id, from(&n.joints[i].Said))
+			b.rare(b.own(id)).joints = without(n.joints, func(s *JointStatement) bool { return gone(&s.Said) })
+		}
+		if slices.ContainsFunc(n.states, func(s *StateStatement) bool { return gone(&s.Said) }) {
+			b.rare(b.own(id)).states = without(n.states, func(s *StateStatement) bool { return gone(&s.Said) })
 		}
 	}
 	for joint, values := range b.values {
-		b.values[joint] = without(values, func(s *JointStatement) bool { return of(&s.Said) })
+		b.values[joint] = without(values, func(s *JointStatement) bool { return gone(&s.Said) })
 	}
+	for who, s := range b.joints {
+		if gone(&s.Said) {
+			if delete(b.joints, who); s.Joint.Moved != "" {
+				_ = b.unhang(s, from(&s.Said)) // it refers to no new name
+				hearFrom(names, s.Joint.Moved, from(&s.Said))
+			}
+		}
+	}
+	for who, s := range b.states {
+		if gone(&s.Said) {
+			delete(b.states, who)
+			hearFrom(names, s.State.Item, from(&s.Said))
+		}
+	}
+	b.f.maps.unsay(gone, func(s *MapStatement) *Said { return &s.Said }, b.edit, names)
+	b.f.components.unsay(gone, func(s *ComponentStatement) *Said { return &s.Said }, b.edit, names)
+	return names
+}
+
+// fork returns a builder of the same statements, from which the forest was made that the builder has made last. It and the
+// builder go on without each other.
+func (b *Builder) fork() *Builder {
+	n := *b
+	n.f.pages = slices.Clone(b.f.pages)
+	n.borrowed = true
+	n.joints, n.states, n.groups, n.values, n.valued, n.clocks = maps.Clone(b.joints), maps.Clone(b.states), maps.Clone(b.groups), maps.Clone(b.values), maps.Clone(b.valued), maps.Clone(b.clocks)
+	n.loops = [2]map[int32]*loop{maps.Clone(b.loops[parents]), maps.Clone(b.loops[frames])}
+	n.moves = make(map[string][]int32, len(b.moves))
+	for joint, ids := range b.moves {
+		n.moves[joint] = slices.Clip(ids)
+	}
+	n.moved, n.heard = map[int32]bool{}, map[int32]engram.Time{}
+	return &n
 }
 
 // without returns those of which gone is false; the list is not changed.

@@ -46,7 +46,7 @@ func (m reader) Apply(epoch uint64, updates []engram.Update) (anew []string, err
 			m.gone[u.ID] = true
 		}
 		if memory == ownMemory && u.ID.ProviderSegment() == m.provider || u.Dropped > 0 && m.follower.Epoch(ownMemory) == epoch {
-			b.own = Mark{epoch, u.Number} // what of it was lost has a lower number
+			b.own = Mark{Epoch: epoch, Number: u.Number} // what of it was lost has a lower number
 		}
 		if u.Snapshot != nil {
 			b.items = append(b.items, engram.Item{ID: u.ID, Snapshot: u.Snapshot})
@@ -103,7 +103,7 @@ func (m *Memory) inCopies(ctx context.Context, marks []Mark) error {
 	m.owners = owners
 	m.mu.Unlock()
 	for _, c := range r.Copies {
-		to := Mark{c.Epoch, c.Number}
+		to := Mark{Epoch: c.Epoch, Number: c.Number}
 		if !slices.ContainsFunc(marks, func(m Mark) bool { return m.Epoch == to.Epoch && m.Number <= to.Number }) {
 			continue
 		}

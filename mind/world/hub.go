@@ -52,7 +52,7 @@ func (h *hub) settle(ctx context.Context, wrote Mark) (Mark, bool) {
 	for {
 		news, ended := h.News()
 		h.mu.Lock()
-		to := Mark{h.heard.Epoch, wrote.Number}
+		to := Mark{Epoch: h.heard.Epoch, Number: wrote.Number}
 		heard := h.heard.Number >= wrote.Number
 		h.mu.Unlock()
 		if heard && h.Has(to) {
@@ -87,7 +87,11 @@ func (h *hub) viewLocked() *Forest {
 // View implements [Model].
 func (h *hub) View(ctx context.Context, after ...Mark) (*Forest, error) {
 	if h.follower != nil {
-		if err := h.follower.Pull(ctx); err != nil && (ctx.Err() != nil || !follow.MayPass(err)) {
+		err := h.follower.Pull(ctx)
+		if err != nil && ctx.Err() != nil && len(after) > 0 {
+			return nil, h.notYet(err, after)
+		}
+		if err != nil && (ctx.Err() != nil || !follow.MayPass(err)) {
 			return nil, err
 		}
 	}

@@ -46,7 +46,7 @@ func (l *Local) put(_ context.Context, updates []update) ([]error, Mark, error) 
 	failed := make([]error, len(updates))
 	names := map[string]engram.Time{}
 	l.number += uint64(len(updates))
-	to := Mark{l.epoch, l.number}
+	to := Mark{Epoch: l.epoch, Number: l.number}
 	l.change(func(b *Builder) map[string]engram.Time {
 		for i, u := range updates {
 			said := Said{Provider: l.provider, Time: u.time, Arrived: u.time, Confidence: u.confidence}

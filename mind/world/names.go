@@ -33,6 +33,17 @@ func (n *nameTable) add(f *Forest, k *named) {
 	n.enter(table, k)
 }
 
+// copy returns a table of the first nodes that f has.
+func (n *nameTable) copy(f *Forest, nodes int32) *nameTable {
+	c := &nameTable{seed: n.seed, size: int(nodes)}
+	table := make([]atomic.Int32, len(*n.table.Load()))
+	for id := range nodes {
+		c.enter(table, f.node(id).named)
+	}
+	c.table.Store(&table)
+	return c
+}
+
 func (n *nameTable) enter(table []atomic.Int32, k *named) {
 	mask := uint64(len(table) - 1)
 	for i := maphash.String(n.seed, k.name); ; i++ {

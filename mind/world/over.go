@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -183,111 +182,6 @@ func (m *Memory) query(memories ...string) engram.Query {
 	return q
 }
 
-// Past implements [Model].
-func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*Forest, error) {
-	f, err := m.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	q := m.queryPast(at, f.rules.Offsets)
-	q.AsOf = asOf
-	var r *engram.Result
-	err = follow.Outlast(ctx, func() (err error) {
-		r, err = m.svc.Query(ctx, q)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	held, err := m.heldBefore(ctx, r, asOf)
-	if err != nil {
-		return nil, err
-	}
-	b := m.builder.anew()
-	for it := range r.All() {
-		if isClock(it.ID) {
-			_, _ = m.put(b, it)
-		}
-	}
-	b.correct()
-	for _, it := range slices.Concat(r.Items(), held) {
-		if said := m.codec.said(it.ID, it.Snapshot); !isClock(it.ID) && said.Time.Add(b.f.rules.Offsets[said.Robot]) <= at {
-			_, _ = m.put(b, it) // what cannot be read is left out, as it is at present
-		}
-	}
-	return b.Forest(), nil
-}
-
-// heldBefore reads the newest mostHeld snapshots of each entity of several objects, up to the one in r. How far
-// back these go nobody knows: it looks ten times as far until they are found.
-func (m *Memory) heldBefore(ctx context.Context, r *engram.Result, asOf *engram.Time) (all []engram.Item, err error) {
-	last := map[engram.ID]engram.Time{}
-	for it := range r.All() {
-		if ofSeveral(it.ID.CoreSegment()) {
-			last[it.ID.Parent()] = it.Snapshot.Time // of several the last one, which is the newest
-		}
-	}
-	for window := time.Hour; len(last) > 0; window *= 10 {
-		held := map[engram.ID][]engram.Item{}
-		for some := range slices.Chunk(slices.Collect(maps.Keys(last)), mostAsked) {
-			q := engram.Query{Source: engram.SourceNear, AsOf: asOf}
-			for _, entity := range some {
-				within := engram.Interval{Start: last[entity].Add(-window), End: last[entity] + 1}
-				if window >= longest {
-					within.Start = engram.MinTime
-				}
-				q.Memories = append(q.Memories, engram.PatternOf(entity).Select(engram.In(within)).Memories...)
-			}
-			var r *engram.Result
-			err := follow.Outlast(ctx, func() (err error) {
-				r, err = m.svc.Query(ctx, q)
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
-			for it := range r.All() {
-				held[it.ID.Parent()] = append(held[it.ID.Parent()], it)
-			}
-		}
-		for entity := range last {
-			if items := held[entity]; len(items) >= mostHeld || window >= longest {
-				all = append(all, items[max(len(items)-mostHeld, 0):]...)
-				delete(last, entity)
-			}
-		}
-	}
-	return all, nil
-}
-
-const (
-	// longest is a window that reaches back to all that there is.
-	longest = 100 * 365 * 24 * time.Hour
-	// mostAsked is how many entities are asked for in one query.
-	mostAsked = 1000
-)
-
-// queryPast selects what was said up to a time by this robot's clock, and possibly more, from how far the
-// clocks of robots are from it.
-func (m *Memory) queryPast(at engram.Time, offsets map[string]time.Duration) (q engram.Query) {
-	q.Source = engram.SourceNear
-	for _, p := range m.patterns {
-		q.Memories = append(q.Memories, upTo(p, at)...)
-	}
-	for robot, d := range offsets {
-		for _, p := range m.codec.Patterns() {
-			memory := p.Levels[0].String()
-			if robot != m.codec.robot {
-				memory = robot + ":" + memory
-			}
-			if p.Levels[1].String() != clockSegment && m.follows(memory) {
-				q.Memories = append(q.Memories, upTo(inMemory(p, engram.OneOf(memory)), at.Add(-d))...)
-			}
-		}
-	}
-	return q
-}
-
 // follows reports whether the world is over a memory.
 func (m *Memory) follows(memory string) bool {
 	return slices.ContainsFunc(m.patterns, func(p engram.Pattern) bool {
@@ -307,28 +201,40 @@ func (m *Memory) take(came batch) {
 				at, _ := id.Time()
 				gone[Said{Provider: id.ProviderSegment(), Robot: m.codec.robotOf(id.Memory()), Home: home, Time: at}] = true
 			}
-			b.unsay(gone)
+			names = b.unsay(func(s *Said) bool {
+				return gone[Said{Provider: s.Provider, Robot: s.Robot, Home: s.Home, Time: s.Time}]
+			})
 		}
-		for _, it := range came.items {
-			name, err := m.put(b, it)
-			if err != nil || name == "" {
-				continue
-			}
-			home, _ := homeOf(it.ID)
-			if home == InWorld || home == InInstance || home == InAttachment {
-				continue // the builder knows whether the item may differ
-			}
-			said := m.codec.said(it.ID, it.Snapshot)
-			from := said.Time.Add(b.f.rules.Offsets[said.Robot])
-			if t, again := names[name]; !again || from < t {
-				names[name] = from
-			}
-		}
+		m.putAll(b, slices.Values(came.items), names)
 		if came.own.Number > 0 {
 			m.heard = came.own
 		}
 		return names
 	}, came.to...)
+}
+
+// putAll puts snapshots into a world, and adds the names of the items that may differ, each with the time from which on.
+func (m *Memory) putAll(b *Builder, items iter.Seq[engram.Item], names map[string]engram.Time) map[string]engram.Time {
+	for it := range items {
+		name, err := m.put(b, it)
+		if err != nil || name == "" {
+			continue
+		}
+		home, _ := homeOf(it.ID)
+		if home == InWorld || home == InInstance || home == InAttachment {
+			continue // the builder knows whether the item may differ
+		}
+		said := m.codec.said(it.ID, it.Snapshot)
+		hearFrom(names, name, said.Time.Add(b.f.rules.Offsets[said.Robot]))
+	}
+	return names
+}
+
+// hearFrom notes that an item may differ from a time on.
+func hearFrom(names map[string]engram.Time, name string, from engram.Time) {
+	if t, again := names[name]; !again || from < t {
+		names[name] = from
+	}
 }
 
 // put puts a snapshot into the world. One that cannot be read counts as one that says nothing, and
@@ -606,11 +512,7 @@ func (m *Memory) catchUp(ctx context.Context) error {
 func (m *Memory) hear(ctx context.Context, items []string) error {
 	for some := range slices.Chunk(items, mostAsked) {
 		p := engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(ownMemory), engram.OneOf(itemSegment), engram.AllNames(), engram.OneOf(some...)}}
-		var r *engram.Result
-		err := follow.Outlast(ctx, func() (err error) {
-			r, err = m.svc.Query(ctx, p.Select(engram.Latest(1)))
-			return err
-		})
+		r, err := follow.Query(ctx, m.svc, p.Select(engram.Latest(1)))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/seed-301d4374/engram"
 )
 
 // shelf has what is said of things that are no items and few, maps or components, by
@@ -19,6 +21,10 @@ func (h *shelf[S]) hear(name string, s *S, said func(*S) *Said, edit uint32) {
 	if !counts {
 		return
 	}
+	h.set(name, all, edit)
+}
+
+func (h *shelf[S]) set(name string, all []*S, edit uint32) {
 	if h.edit != edit {
 		h.said, h.edit = maps.Clone(h.said), edit
 	}
@@ -26,6 +32,16 @@ func (h *shelf[S]) hear(name string, s *S, said func(*S) *Said, edit uint32) {
 		h.said = map[string][]*S{}
 	}
 	h.said[name] = all
+}
+
+// unsay takes back statements, and adds the names that they were on.
+func (h *shelf[S]) unsay(gone func(*Said) bool, said func(*S) *Said, edit uint32, names map[string]engram.Time) {
+	for name, all := range h.said {
+		if rest := without(all, func(s *S) bool { return gone(said(s)) }); len(rest) < len(all) {
+			h.set(name, rest, edit)
+			hearFrom(names, name, engram.MinTime)
+		}
+	}
 }
 
 // newest returns what counts of a name, or nil: the newest that says something, of equal

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/follow"
 	"github.com/seed-301d4374/engram/mind/knowledge"
-	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // past is what was known of an earlier time.
@@ -80,35 +80,56 @@ func (b *Base) forget(p *past) {
 
 // goBack has a state be that of an earlier time.
 func (b *Base) goBack(ctx context.Context, s *state, at, asOf engram.Time) error {
-	var known *engram.Time
+	p := follow.Past{At: at}
 	if asOf != engram.MaxTime {
-		known = &asOf
+		p.AsOf = &asOf
 	}
-	items, _, err := b.query(ctx, engram.AtOrBefore(at), known)
+	then, err := b.saidThen(ctx, s, p)
 	if err != nil {
 		return err
 	}
-	then := map[engram.ID]*engram.Snapshot{}
-	for _, it := range items {
-		then[it.ID.Truncate(engram.LevelEntity)] = it.Snapshot
-	}
-	for _, entity := range slices.Collect(maps.Keys(s.said)) {
-		if then[entity] == nil {
-			b.say(s, entity, nil)
-		}
-	}
 	for entity, snapshot := range then {
-		if is := s.said[entity]; is == nil || is.Time != snapshot.Time || is.Arrived != snapshot.Arrived {
+		if is := s.said[entity]; snapshot == nil || is == nil || is.Time != snapshot.Time || is.Arrived != snapshot.Arrived {
 			b.say(s, entity, snapshot)
 		}
 	}
 	if b.world == nil {
 		return nil
 	}
-	var forest *world.Forest
-	if forest, err = b.world.Past(ctx, at, known); err != nil {
+	present, past, err := b.world.Back(ctx, at, p.AsOf)
+	if err != nil {
 		return err
 	}
-	b.turn(s, forest, differing(s.forest, forest))
+	if present != nil && present == s.forest {
+		b.turn(s, past.Forest, affected(present, past.Forest, past.Names))
+	} else {
+		b.turn(s, past.Forest, differing(s.forest, past.Forest))
+	}
 	return nil
+}
+
+// saidThen returns what was said of a past beside the world that differs from a state; nil is nothing.
+func (b *Base) saidThen(ctx context.Context, s *state, p follow.Past) (map[engram.ID]*engram.Snapshot, error) {
+	then := map[engram.ID]*engram.Snapshot{}
+	documents := false // which come whole, by imports
+	for entity, is := range s.said {
+		if p.Differs(is.Time, is.Arrived) {
+			then[entity] = nil
+			documents = documents || entity.Memory() == knowledgeMemory
+		}
+	}
+	var items []engram.Item
+	var err error
+	if !documents && p.IsLess(len(then), len(s.said)+1) {
+		items, err = p.Of(ctx, b.svc, engram.SourceAny, slices.Collect(maps.Keys(then)))
+	} else {
+		for entity := range s.said {
+			then[entity] = nil
+		}
+		items, _, err = b.query(ctx, engram.AtOrBefore(p.At), p.AsOf)
+	}
+	for _, it := range items {
+		then[it.ID.Truncate(engram.LevelEntity)] = it.Snapshot
+	}
+	return then, err
 }
