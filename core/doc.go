@@ -12,6 +12,7 @@
 //	idf                    types of payloads and their values: definitions, wire check, JSON, casts, filters (CEL)
 //	idf/gen                writes classes in Go and Python from types ("engram gen")
 //	idf/object             what such classes in Go are built on
+//	follow                 keeps views of what is committed: applies, heals losses, marks, goes back in time
 //	query                  how a query is compiled, evaluated over an entity, and answered; conditions and indexes
 //
 // Keeping:
