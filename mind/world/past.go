@@ -27,7 +27,7 @@ func (m *Memory) Back(ctx context.Context, at engram.Time, asOf *engram.Time) (p
 	b := m.builder.fork()
 	m.mu.Unlock()
 	p := follow.Past{At: at, AsOf: asOf}
-	if later, less := b.since(p); less {
+	if later, less := since(b, p); less {
 		past, err = m.goBack(ctx, b, p, later)
 		if engram.CodeOf(err) != engram.Unavailable { // else a part is away, of which reading says more
 			return present, past, err
@@ -45,15 +45,15 @@ type homeName struct {
 }
 
 // differs reports whether something was said since a past, or not known as of its belief.
-func (b *Builder) differs(p follow.Past) func(*Said) bool {
-	return func(s *Said) bool { return p.Differs(s.Time.Add(b.f.rules.Offsets[s.Robot]), s.Arrived) }
+func (r *Rules) differs(p follow.Past) func(*Said) bool {
+	return func(s *Said) bool { return p.Differs(s.Time.Add(r.Offsets[s.Robot]), s.Arrived) }
 }
 
 // since returns who says something that is not of a past; less is false if it is less to read that whole.
-func (b *Builder) since(p follow.Past) (later map[homeName]bool, less bool) {
+func since(b *Builder, p follow.Past) (later map[homeName]bool, less bool) {
 	later = map[homeName]bool{}
 	all, many := 0, 0
-	differs := b.differs(p)
+	differs := b.f.rules.differs(p)
 	look := func(s *Said, home Home, name string) {
 		if all++; !differs(s) {
 			return
@@ -113,7 +113,7 @@ func (m *Memory) id(h homeName) (engram.ID, error) {
 
 // goBack has a fork of the present world be that of a past, since which some have said something else.
 func (m *Memory) goBack(ctx context.Context, b *Builder, p follow.Past, later map[homeName]bool) (past Change, err error) {
-	names := b.unsay(b.differs(p))
+	names := b.unsay(b.f.rules.differs(p))
 	entities := map[time.Duration][]engram.ID{} // by how far the clock of their robot is from the own one
 	several := engram.Query{Source: engram.SourceNear, AsOf: p.AsOf}
 	for h := range later {
