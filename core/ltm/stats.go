@@ -2,7 +2,10 @@ package ltm
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sort"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/ltm/episode"
@@ -55,10 +58,18 @@ func (v *version) writingEntities() (map[engram.ID][]episode.Entity, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range src.Entities() {
-			all[e.ID.Parent()] = append(all[e.ID.Parent()], e)
-		}
+		rest := src.Entities() // in the order of their IDs
 		h.close()
+		for len(rest) > 0 {
+			provider := rest[0].ID.Parent()
+			n := sort.Search(len(rest), func(i int) bool { return rest[i].ID.Parent() != provider })
+			if of := rest[:n:n]; all[provider] == nil {
+				all[provider] = of
+			} else {
+				all[provider] = append(all[provider], of...)
+			}
+			rest = rest[n:]
+		}
 	}
 	return all, nil
 }
@@ -151,29 +162,43 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 		return total, err
 	}
 	removed := c.version.touchesRemoved(id)
-	more := map[string]catalogue.Held{} // what the catalogue does not count
-	for _, e := range append(entitiesOf(apart(), id), c.writing[id]...) {
-		h, ok := more[e.ID.Name()]
-		if !ok {
-			h = catalogue.Held{Name: e.ID.Name(), Type: e.Type, Span: e.Span}
-		}
-		more[h.Name] = h.With(e.Snapshots, e.InForce, e.Bytes, e.Span)
+	more := c.writing[id] // what the catalogue does not count
+	if own := entitiesOf(apart(), id); len(own) > 0 {
+		more = slices.Concat(more, own)
 	}
-	for _, h := range held {
-		if m, ok := more[h.Name]; ok {
-			h = h.With(m.Snapshots, m.InForce, m.Bytes, m.Span)
-			delete(more, h.Name)
-		}
-		if err := c.entity(id, h, removed, &total); err != nil {
-			return total, err
-		}
-	}
-	for _, h := range more {
+	for h := range together(held, more) {
 		if err := c.entity(id, h, removed, &total); err != nil {
 			return total, err
 		}
 	}
 	return total, nil
+}
+
+// together yields what is held of each entity of a provider segment, of which some is held by what is listed beside, in
+// the order of their names. What is held is in that order already.
+func together(held []catalogue.Held, beside []episode.Entity) iter.Seq[catalogue.Held] {
+	inOrder := func(a, b episode.Entity) int { return strings.Compare(a.ID.Name(), b.ID.Name()) }
+	if !slices.IsSortedFunc(beside, inOrder) {
+		beside = slices.SortedStableFunc(slices.Values(beside), inOrder)
+	}
+	return func(yield func(catalogue.Held) bool) {
+		held, beside := held, beside
+		for len(held)+len(beside) > 0 {
+			var h catalogue.Held
+			if len(beside) == 0 || len(held) > 0 && held[0].Name <= beside[0].ID.Name() {
+				h, held = held[0], held[1:]
+			} else {
+				h = catalogue.Held{Name: beside[0].ID.Name(), Type: beside[0].Type, Span: beside[0].Span}
+			}
+			for ; len(beside) > 0 && beside[0].ID.Name() == h.Name; beside = beside[1:] {
+				e := &beside[0]
+				h = h.With(e.Snapshots, e.InForce, e.Bytes, e.Span)
+			}
+			if !yield(h) {
+				return
+			}
+		}
+	}
 }
 
 // entity adds what is on disk of an entity of a provider segment, of which something may be
