@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/ltm/episode"
@@ -49,29 +48,29 @@ func (s *reader) Stats(ctx context.Context, p engram.Pattern, depth engram.Level
 	return c.out, nil
 }
 
-// writingEntities returns what the episodes that are being written hold, by provider
-// segment.
-func (v *version) writingEntities() (map[engram.ID][]episode.Entity, error) {
-	all := map[engram.ID][]episode.Entity{}
+// writingEntities returns what the episodes that are being written hold, by provider segment: a list for each episode that has
+// some, in the order of the names.
+func (v *version) writingEntities() (map[engram.ID][][]episode.Entity, error) {
+	all := map[engram.ID][][]episode.Entity{}
 	for _, h := range v.writing {
 		src, err := h.open()
 		if err != nil {
 			return nil, err
 		}
-		rest := src.Entities() // in the order of their IDs
+		byProvider(src.Entities(), all)
 		h.close()
-		for len(rest) > 0 {
-			provider := rest[0].ID.Parent()
-			n := sort.Search(len(rest), func(i int) bool { return rest[i].ID.Parent() != provider })
-			if of := rest[:n:n]; all[provider] == nil {
-				all[provider] = of
-			} else {
-				all[provider] = append(all[provider], of...)
-			}
-			rest = rest[n:]
-		}
 	}
 	return all, nil
+}
+
+// byProvider adds a list of what an episode holds to those of its provider segments. It is in the order of the IDs.
+func byProvider(held []episode.Entity, lists map[engram.ID][][]episode.Entity) {
+	for len(held) > 0 {
+		provider := held[0].ID.Parent()
+		n := sort.Search(len(held), func(i int) bool { return held[i].ID.Parent() != provider })
+		lists[provider] = append(lists[provider], held[:n])
+		held = held[n:]
+	}
 }
 
 // catalogued says which episodes count of those that the catalogue knows, in one look-up.
@@ -88,16 +87,9 @@ func (v *version) catalogued() (counting catalogue.Counting, apart func() []*han
 	}, func() []*handle { return leaving }
 }
 
-// entitiesOf returns what episodes say themselves that they hold of a provider segment.
-func entitiesOf(episodes []*handle, provider engram.ID) (list []episode.Entity) {
-	for _, h := range episodes {
-		for _, e := range h.entities() {
-			if e.ID.Parent() == provider {
-				list = append(list, e)
-			}
-		}
-	}
-	return list
+// entitiesOf returns what an episode says itself that it holds of a provider segment, in the order of the names.
+func (h *handle) entitiesOf(provider engram.ID) []episode.Entity {
+	return slices.DeleteFunc(h.entities(), func(e episode.Entity) bool { return e.ID.Parent() != provider })
 }
 
 // counting is a count at work.
@@ -108,7 +100,7 @@ type counting struct {
 	scope    engram.Scope
 	names    *query.Names
 	view     *wm.View
-	writing  map[engram.ID][]episode.Entity
+	writing  map[engram.ID][][]episode.Entity
 	from, to engram.Level // nodes of these levels are told of
 	out      []engram.Stats
 	at       map[engram.ID]int // of nodes in out
@@ -162,11 +154,11 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 		return total, err
 	}
 	removed := c.version.touchesRemoved(id)
-	more := c.writing[id] // what the catalogue does not count
-	if own := entitiesOf(apart(), id); len(own) > 0 {
-		more = slices.Concat(more, own)
+	beside := c.writing[id] // of what the catalogue does not count
+	for _, h := range apart() {
+		beside = append(slices.Clip(beside), h.entitiesOf(id))
 	}
-	for h := range together(held, more) {
+	for h := range together(held, beside) {
 		if err := c.entity(id, h, removed, &total); err != nil {
 			return total, err
 		}
@@ -174,25 +166,32 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 	return total, nil
 }
 
-// together yields what is held of each entity of a provider segment, of which some is held by what is listed beside, in
-// the order of their names. What is held is in that order already.
-func together(held []catalogue.Held, beside []episode.Entity) iter.Seq[catalogue.Held] {
-	inOrder := func(a, b episode.Entity) int { return strings.Compare(a.ID.Name(), b.ID.Name()) }
-	if !slices.IsSortedFunc(beside, inOrder) {
-		beside = slices.SortedStableFunc(slices.Values(beside), inOrder)
-	}
+// together yields what is held of each entity of a provider segment, of which some is held by episodes beside, in the order
+// of their names. In that order are the held and each episode's entities.
+func together(held []catalogue.Held, beside [][]episode.Entity) iter.Seq[catalogue.Held] {
 	return func(yield func(catalogue.Held) bool) {
-		held, beside := held, beside
-		for len(held)+len(beside) > 0 {
-			var h catalogue.Held
-			if len(beside) == 0 || len(held) > 0 && held[0].Name <= beside[0].ID.Name() {
-				h, held = held[0], held[1:]
-			} else {
-				h = catalogue.Held{Name: beside[0].ID.Name(), Type: beside[0].Type, Span: beside[0].Span}
+		held, beside := held, slices.Clone(beside)
+		for {
+			var first *episode.Entity
+			for _, list := range beside {
+				if len(list) > 0 && (first == nil || list[0].ID.Name() < first.ID.Name()) {
+					first = &list[0]
+				}
 			}
-			for ; len(beside) > 0 && beside[0].ID.Name() == h.Name; beside = beside[1:] {
-				e := &beside[0]
-				h = h.With(e.Snapshots, e.InForce, e.Bytes, e.Span)
+			var h catalogue.Held
+			switch {
+			case len(held) > 0 && (first == nil || held[0].Name <= first.ID.Name()):
+				h, held = held[0], held[1:]
+			case first != nil:
+				h = catalogue.Held{Name: first.ID.Name(), Type: first.Type, Span: first.Span}
+			default:
+				return
+			}
+			for i, list := range beside {
+				if len(list) > 0 && list[0].ID.Name() == h.Name {
+					h = h.With(list[0].Snapshots, list[0].InForce, list[0].Bytes, list[0].Span)
+					beside[i] = list[1:]
+				}
 			}
 			if !yield(h) {
 				return
