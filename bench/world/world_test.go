@@ -185,8 +185,15 @@ func BenchmarkTree(b *testing.B) {
 // followAddress has the test binary follow the server there.
 const followAddress = "ENGRAM_BENCH_FOLLOW"
 
-// TestMain has this binary be the other process of BenchmarkFollow.
+// TestMain has this binary be the other process of BenchmarkFollow, or the server of BenchmarkImport.
 func TestMain(m *testing.M) {
+	if address := os.Getenv(serveAddress); address != "" {
+		if err := serveAsProgram(address, os.Getenv(serveData)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if address := os.Getenv(followAddress); address != "" {
 		if err := follow(address, os.Args[1]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

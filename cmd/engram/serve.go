@@ -228,6 +228,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	server.TuneRuntime()
+	defer server.CollectAfterBursts()()
 	slog.SetDefault(s.Operations.Log)
 	n, err := node.New(cmd.Context(), s.Config)
 	if err != nil {

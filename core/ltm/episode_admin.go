@@ -203,9 +203,7 @@ func (a *administration) LTMStats(ctx context.Context) (Stats, error) {
 		return st, err
 	}
 	for _, h := range apart() {
-		for _, e := range h.entities() {
-			more[e.ID.Parent()] = append(more[e.ID.Parent()], e)
-		}
+		byProvider(h.entities(), more)
 	}
 	segments := map[engram.ID]*SegmentStats{}
 	of := func(id engram.ID) *SegmentStats {
@@ -222,12 +220,14 @@ func (a *administration) LTMStats(ctx context.Context) (Stats, error) {
 			seg.Entities += t.Entities
 		}
 	}
-	for provider, entities := range more {
+	for provider, lists := range more {
 		seg := of(provider)
-		for _, e := range entities {
-			addHeld(seg, e.Snapshots-e.InForce, e.Bytes, e.Recorded)
+		for _, entities := range lists {
+			for _, e := range entities {
+				addHeld(seg, e.Snapshots-e.InForce, e.Bytes, e.Recorded)
+			}
 		}
-		n, err := a.countEntities(ctx, pinned, provider, entities)
+		n, err := a.countEntities(ctx, pinned, provider, lists)
 		if err != nil {
 			return st, err
 		}
@@ -271,20 +271,19 @@ func addHeld(seg *SegmentStats, snapshots uint64, bytes int64, recorded engram.I
 
 // countEntities counts the entities of a provider segment that the sealed episodes of a
 // version hold, and others, which may be among them.
-func (a *administration) countEntities(ctx context.Context, v *version, provider engram.ID, others []episode.Entity) (uint64, error) {
+func (a *administration) countEntities(ctx context.Context, v *version, provider engram.ID, beside [][]episode.Entity) (n uint64, err error) {
 	counting, apart := v.catalogued()
 	held, err := a.disk.catalogue.Held(ctx, provider, counting)
 	if err != nil {
 		return 0, err
 	}
-	names := make(map[string]bool, len(held))
-	for i := range held {
-		names[held[i].Name] = true
+	for _, h := range apart() {
+		beside = append(slices.Clip(beside), h.entitiesOf(provider))
 	}
-	for _, e := range append(entitiesOf(apart(), provider), others...) {
-		names[e.ID.Name()] = true
+	for range together(held, beside) {
+		n++
 	}
-	return uint64(len(names)), nil
+	return n, nil
 }
 
 // recordedFiltered counts what was recorded and left out.

@@ -2,7 +2,9 @@ package ltm
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sort"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/ltm/episode"
@@ -46,21 +48,29 @@ func (s *reader) Stats(ctx context.Context, p engram.Pattern, depth engram.Level
 	return c.out, nil
 }
 
-// writingEntities returns what the episodes that are being written hold, by provider
-// segment.
-func (v *version) writingEntities() (map[engram.ID][]episode.Entity, error) {
-	all := map[engram.ID][]episode.Entity{}
+// writingEntities returns what the episodes that are being written hold, by provider segment: a list for each episode that has
+// some, in the order of the names.
+func (v *version) writingEntities() (map[engram.ID][][]episode.Entity, error) {
+	all := map[engram.ID][][]episode.Entity{}
 	for _, h := range v.writing {
 		src, err := h.open()
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range src.Entities() {
-			all[e.ID.Parent()] = append(all[e.ID.Parent()], e)
-		}
+		byProvider(src.Entities(), all)
 		h.close()
 	}
 	return all, nil
+}
+
+// byProvider adds a list of what an episode holds to those of its provider segments. It is in the order of the IDs.
+func byProvider(held []episode.Entity, lists map[engram.ID][][]episode.Entity) {
+	for len(held) > 0 {
+		provider := held[0].ID.Parent()
+		n := sort.Search(len(held), func(i int) bool { return held[i].ID.Parent() != provider })
+		lists[provider] = append(lists[provider], held[:n])
+		held = held[n:]
+	}
 }
 
 // catalogued says which episodes count of those that the catalogue knows, in one look-up.
@@ -77,16 +87,9 @@ func (v *version) catalogued() (counting catalogue.Counting, apart func() []*han
 	}, func() []*handle { return leaving }
 }
 
-// entitiesOf returns what episodes say themselves that they hold of a provider segment.
-func entitiesOf(episodes []*handle, provider engram.ID) (list []episode.Entity) {
-	for _, h := range episodes {
-		for _, e := range h.entities() {
-			if e.ID.Parent() == provider {
-				list = append(list, e)
-			}
-		}
-	}
-	return list
+// entitiesOf returns what an episode says itself that it holds of a provider segment, in the order of the names.
+func (h *handle) entitiesOf(provider engram.ID) []episode.Entity {
+	return slices.DeleteFunc(h.entities(), func(e episode.Entity) bool { return e.ID.Parent() != provider })
 }
 
 // counting is a count at work.
@@ -97,7 +100,7 @@ type counting struct {
 	scope    engram.Scope
 	names    *query.Names
 	view     *wm.View
-	writing  map[engram.ID][]episode.Entity
+	writing  map[engram.ID][][]episode.Entity
 	from, to engram.Level // nodes of these levels are told of
 	out      []engram.Stats
 	at       map[engram.ID]int // of nodes in out
@@ -151,29 +154,50 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 		return total, err
 	}
 	removed := c.version.touchesRemoved(id)
-	more := map[string]catalogue.Held{} // what the catalogue does not count
-	for _, e := range append(entitiesOf(apart(), id), c.writing[id]...) {
-		h, ok := more[e.ID.Name()]
-		if !ok {
-			h = catalogue.Held{Name: e.ID.Name(), Type: e.Type, Span: e.Span}
-		}
-		more[h.Name] = h.With(e.Snapshots, e.InForce, e.Bytes, e.Span)
+	beside := c.writing[id] // of what the catalogue does not count
+	for _, h := range apart() {
+		beside = append(slices.Clip(beside), h.entitiesOf(id))
 	}
-	for _, h := range held {
-		if m, ok := more[h.Name]; ok {
-			h = h.With(m.Snapshots, m.InForce, m.Bytes, m.Span)
-			delete(more, h.Name)
-		}
-		if err := c.entity(id, h, removed, &total); err != nil {
-			return total, err
-		}
-	}
-	for _, h := range more {
+	for h := range together(held, beside) {
 		if err := c.entity(id, h, removed, &total); err != nil {
 			return total, err
 		}
 	}
 	return total, nil
+}
+
+// together yields what is held of each entity of a provider segment, of which some is held by episodes beside, in the order
+// of their names. In that order are the held and each episode's entities.
+func together(held []catalogue.Held, beside [][]episode.Entity) iter.Seq[catalogue.Held] {
+	return func(yield func(catalogue.Held) bool) {
+		held, beside := held, slices.Clone(beside)
+		for {
+			var first *episode.Entity
+			for _, list := range beside {
+				if len(list) > 0 && (first == nil || list[0].ID.Name() < first.ID.Name()) {
+					first = &list[0]
+				}
+			}
+			var h catalogue.Held
+			switch {
+			case len(held) > 0 && (first == nil || held[0].Name <= first.ID.Name()):
+				h, held = held[0], held[1:]
+			case first != nil:
+				h = catalogue.Held{Name: first.ID.Name(), Type: first.Type, Span: first.Span}
+			default:
+				return
+			}
+			for i, list := range beside {
+				if len(list) > 0 && list[0].ID.Name() == h.Name {
+					h = h.With(list[0].Snapshots, list[0].InForce, list[0].Bytes, list[0].Span)
+					beside[i] = list[1:]
+				}
+			}
+			if !yield(h) {
+				return
+			}
+		}
+	}
 }
 
 // entity adds what is on disk of an entity of a provider segment, of which something may be

@@ -62,18 +62,21 @@ func (s *Server) runCommitHooks(ctx context.Context, c engram.Commit) (passed en
 		return c, nil
 	}
 	passed = c.With(make([]engram.EntityUpdate, 0, len(c.Updates)))
-	for i, u := range c.Updates {
-		if hook := m.commitHook(u.Entity.Memory()); hook != nil {
-			if err := hook(ctx, &u); err != nil {
-				if refused == nil {
-					refused = map[int]error{}
-				}
-				refused[i] = asError(err, c.Updates[i].Entity)
-				s.refused.count(c.Updates[i].Entity)
-				continue
-			}
+	for i := range c.Updates {
+		entity, last := c.Updates[i].Entity, len(passed.Updates)
+		passed.Updates = append(passed.Updates, c.Updates[i])
+		hook := m.commitHook(entity.Memory())
+		if hook == nil {
+			continue
 		}
-		passed.Updates = append(passed.Updates, u)
+		if err := hook(ctx, &passed.Updates[last]); err != nil {
+			if refused == nil {
+				refused = map[int]error{}
+			}
+			refused[i] = asError(err, entity)
+			s.refused.count(entity)
+			passed.Updates = passed.Updates[:last]
+		}
 	}
 	return passed, refused
 }

@@ -40,7 +40,7 @@ type Hooks struct {
 	Run func(ctx context.Context, svc engram.Service) error
 	// Commit sees each entity update before it is validated and stored; it may
 	// change it, or refuse it with an error. Instances is the caller's slice: a
-	// hook that changes them puts a slice of its own in its place.
+	// hook that changes them puts a slice of its own in its place. u is the hook's until it returns.
 	Commit func(ctx context.Context, u *engram.EntityUpdate) error
 	// Write takes the place of plainly storing the updates of the core segments that
 	// it names. Such a hook sees each update after Commit and calls put, once, to

@@ -98,7 +98,7 @@ func (s *Store) mountLocked(sensor string, t engram.Time) (a Acquisition, id int
 	}
 	rec = acquired{t: t, rev: st.rev}
 	base := rec.mount(st.content, id)
-	a = Acquisition{Sensor: sensor, Time: t, Base: st.content.frames[base].name}
+	a = Acquisition{Sensor: sensor, Time: t, Base: st.content.frames.at(base).name}
 	rec.pin() // before the look-up: what it finds must not go in between
 	var fail Failure
 	if a.Pose, a.Cov, a.Info, fail = s.cachedPath(a.Base, sensor, base, id).askCov(st, t); fail.Code != OK {
@@ -152,7 +152,7 @@ func (s *Store) Acquired(id AcquisitionID) (sensor string, t engram.Time, ok boo
 	defer s.mu.Unlock()
 	at, ok := s.acquired.order[id]
 	if ok {
-		sensor = s.states.now().content.frames[at.sensor].name
+		sensor = s.states.now().content.frames.at(at.sensor).name
 	}
 	return sensor, at.t, ok
 }
@@ -177,7 +177,7 @@ func (s *Store) AcquiredAt(sensor string, t engram.Time) AcquisitionID {
 func (a *acquired) mount(c *content, sensor int32) (base int32) {
 	base = sensor
 	for at, mounted := sensor, true; ; {
-		per, _ := c.frames[at].periodAt(a.t)
+		per, _ := c.frames.at(at).periodAt(a.t)
 		e := per.edge
 		if e == nil {
 			return base

@@ -15,7 +15,7 @@ func TestRefusedReparentLeavesNoTrace(t *testing.T) {
 	s := New(Config{MaxGap: -1})
 	e := must[*FreeEdge](t)(s.Free("table", "cup"))
 	line(t, e)
-	edges, frames := s.Edges(), len(s.states.now().content.frames)
+	edges, frames := s.Edges(), s.states.now().content.frames.len()
 	impossible := Uncertain(ConstantNoise(Cov{Mask: 0xff}))
 	_, err := s.Reparent(5*second, "hand", "cup", impossible)
 	refused(t, err, engram.Invalid, "noise")
@@ -28,7 +28,7 @@ func TestRefusedReparentLeavesNoTrace(t *testing.T) {
 			t.Errorf("at %v: %v, %v; want x = %g", at, T, fail.Err(), x)
 		}
 	}
-	if now := s.Edges(); len(now) != len(edges) || now[0].Samples != 12 || len(s.states.now().content.frames) != frames || s.Revision() != 1 {
+	if now := s.Edges(); len(now) != len(edges) || now[0].Samples != 12 || s.states.now().content.frames.len() != frames || s.Revision() != 1 {
 		t.Errorf("left %+v in revision %d", now, s.Revision())
 	}
 }

@@ -72,7 +72,7 @@ func (c *content) compile(target, source int32, t engram.Time, v *View, unfolded
 	way := func(from int32) (frames []int32, edges []*edge, ends []engram.Interval) {
 		frames = []int32{from}
 		for {
-			p, end := c.frames[from].periodAt(t)
+			p, end := c.frames.at(from).periodAt(t)
 			ends = append(ends, engram.Interval{Start: p.from, End: end})
 			if p.edge == nil {
 				return frames, edges, ends

@@ -29,7 +29,7 @@ func (s *Store) Edges() []EdgeInfo { return s.Now().Edges() }
 // Edges describes all edges as the view shows them.
 func (v *View) Edges() []EdgeInfo {
 	var out []EdgeInfo
-	for _, f := range v.state.content.frames {
+	for f := range v.state.content.frames.all() {
 		for i, p := range f.periods {
 			if p.edge == nil {
 				continue
@@ -54,7 +54,7 @@ func (p *Path) Edges(t engram.Time) (out []EdgeInfo, fail Failure) {
 		v = p.store.showing(st)
 	}
 	describe := func(e *edge) {
-		per, end := st.content.frames[e.child].periodAt(t)
+		per, end := st.content.frames.at(e.child).periodAt(t)
 		info := v.describe(e, engram.Interval{Start: per.from, End: end})
 		info.Valid = seg.Interval
 		out = append(out, info)

@@ -107,7 +107,7 @@ func (w *diffWorld) key(tx *Tx) {
 	c := w.s.states.now().content
 	for _, e := range [2][2]string{{"earth", "site"}, {"site", "odom"}} {
 		child, _ := w.s.frameID(c, e[1])
-		keys := c.frames[child].periods[0].edge.keys.keys
+		keys := c.frames.at(child).periods[0].edge.keys.keys
 		if len(keys) == 0 || w.r.IntN(4) == 0 {
 			tx.Key(e[0], e[1], w.time(), randomPose(w.r), Cov{})
 		}
@@ -303,7 +303,7 @@ func TestDiffOfNothingIsEmpty(t *testing.T) {
 		}
 		a := w.s.Revision()
 		w.revise(func(tx *Tx) {
-			for _, e := range w.s.states.now().content.frames {
+			for e := range w.s.states.now().content.frames.all() {
 				if k := e.periods[0].edge; k != nil && k.keys != nil {
 					for _, key := range k.keys.keys {
 						tx.Key(k.parentName, k.childName, key.t, key.v.c, DiagonalCov(1, 1))

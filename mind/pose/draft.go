@@ -13,6 +13,7 @@ import (
 type draft struct {
 	s      *Store
 	c      *content
+	own    map[int32]bool          // pages of frames that only it has
 	fresh  map[string]int32        // frames that it adds
 	dirty  map[int32]bool          // frames whose edges it changes
 	author string                  // of the revision that it becomes
@@ -23,7 +24,7 @@ type draft struct {
 func (s *Store) draftLocked() *draft {
 	return &draft{
 		s: s, c: s.states.now().content.clone(),
-		fresh: map[string]int32{}, dirty: map[int32]bool{}, closed: map[*poseHistory]func(){},
+		own: map[int32]bool{}, fresh: map[string]int32{}, dirty: map[int32]bool{}, closed: map[*poseHistory]func(){},
 	}
 }
 
@@ -58,11 +59,11 @@ func (d *draft) frame(name string) (int32, error) {
 	if err := engram.CheckName(name); err != nil {
 		return 0, engram.Errorf(engram.Invalid, "frame", "%w", err)
 	}
-	if len(d.c.frames) >= d.s.cfg.MaxFrames {
-		return 0, engram.Errorf(engram.Exhausted, "frame "+name, "the store holds %d frames, as many as Config.MaxFrames allows", len(d.c.frames))
+	if d.c.frames.len() >= d.s.cfg.MaxFrames {
+		return 0, engram.Errorf(engram.Exhausted, "frame "+name, "the store holds %d frames, as many as Config.MaxFrames allows", d.c.frames.len())
 	}
-	id := int32(len(d.c.frames))
-	d.c.frames = append(d.c.frames, newFrame(name))
+	id := int32(d.c.frames.len())
+	d.put(id, newFrame(name))
 	d.fresh[name] = id
 	return id, nil
 }
@@ -80,9 +81,9 @@ func edgeName(parent, child string) string { return "edge " + parent + " ← " +
 // Conflict if the edge is of another kind at all times, the child has another parent, or
 // the edge would close a loop. Both may be nil.
 func (d *draft) existing(kind Kind, p, c int32) (*edge, error) {
-	thing := edgeName(d.c.frames[p].name, d.c.frames[c].name)
+	thing := edgeName(d.c.frames.at(p).name, d.c.frames.at(c).name)
 	var found, other *edge
-	for _, per := range d.c.frames[c].periods {
+	for _, per := range d.c.frames.at(c).periods {
 		switch e := per.edge; {
 		case e == nil:
 		case e.parent == p && (found == nil || found.kind != kind):
@@ -99,7 +100,7 @@ func (d *draft) existing(kind Kind, p, c int32) (*edge, error) {
 		return nil, engram.Errorf(engram.Conflict, thing, "a second parent: %s hangs on %s; use Reparent if that changed at some time", other.childName, other.parentName)
 	}
 	if found == nil && d.c.above(c, p, engram.Always()) {
-		return nil, engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", d.c.frames[c].name, d.c.frames[p].name)
+		return nil, engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", d.c.frames.at(c).name, d.c.frames.at(p).name)
 	}
 	return found, nil
 }
@@ -109,7 +110,7 @@ func (d *draft) existing(kind Kind, p, c int32) (*edge, error) {
 func (d *draft) newEdge(kind Kind, p, c int32, opts []Option) (*edge, error) {
 	e := (&edge{
 		kind: kind, parent: p, child: c,
-		parentName: d.c.frames[p].name, childName: d.c.frames[c].name,
+		parentName: d.c.frames.at(p).name, childName: d.c.frames.at(c).name,
 		cfg: edgeConfig{sigma: math.NaN()}, rules: rules{until: engram.MaxTime},
 	}).clone()
 	for _, other := range d.c.edgesBetween(p, c) {
@@ -163,7 +164,7 @@ func (e *edge) retention(c *Config) Retention {
 
 // insert puts the edge above its child during iv.
 func (d *draft) insert(e *edge, iv engram.Interval) {
-	d.set(e.child, d.c.frames[e.child].with(iv, e))
+	d.set(e.child, d.c.frames.at(e.child).with(iv, e))
 }
 
 // addJoint makes a joint known by its name.
@@ -174,21 +175,24 @@ func (d *draft) addJoint(e *edge) {
 
 // swap replaces every edge above the frame child that swap changes.
 func (d *draft) swap(child int32, swap func(*edge) *edge) {
-	d.set(child, d.c.frames[child].replaced(swap))
+	d.set(child, d.c.frames.at(child).replaced(swap))
 }
 
 // set replaces a frame.
 func (d *draft) set(id int32, f *frame) {
-	d.c.frames[id] = f
+	d.put(id, f)
 	d.dirty[id] = true
 }
+
+// put has the content have a frame, which is new or takes the place of another one.
+func (d *draft) put(id int32, f *frame) { d.c.frames.set(id, f, d.own) }
 
 // settle makes the histories of a frame's free edges fit the periods that the draft
 // gives them. One whose time became shorter is closed, and others with its parts
 // take over, so that earlier revisions keep theirs and no write can go where
 // nobody looks.
 func (d *draft) settle(id int32) {
-	f := d.c.frames[id]
+	f := d.c.frames.at(id)
 	times := map[*poseHistory][]engram.Interval{} // now
 	for i, p := range f.periods {
 		if p.edge != nil && p.edge.poses != nil {
@@ -196,12 +200,13 @@ func (d *draft) settle(id int32) {
 		}
 	}
 	parted := map[*poseHistory]bool{}
-	if was := d.s.states.now().content.frames; int(id) < len(was) {
-		for i, p := range was[id].periods {
+	if was := d.s.states.now().content.frames; int(id) < was.len() {
+		was := was.at(id)
+		for i, p := range was.periods {
 			if p.edge == nil || p.edge.poses == nil {
 				continue
 			}
-			h, iv := p.edge.poses, was[id].span(i)
+			h, iv := p.edge.poses, was.span(i)
 			if now := times[h]; len(now) != 1 || now[0].Start > iv.Start || now[0].End < iv.End {
 				d.close(h)
 				d.closed[h] = func() {} // for good
@@ -225,7 +230,7 @@ func (d *draft) settle(id int32) {
 		}
 		f.periods[i].edge = next
 	}
-	d.c.frames[id] = f
+	d.put(id, f)
 }
 
 // publishLocked makes the draft current, under a new revision if revise.

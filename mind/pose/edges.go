@@ -163,7 +163,7 @@ func (s *Store) freeEdge(parent, child string) *FreeEdge {
 func (d *draft) refresh(child int32) {
 	s, c := d.s, d.c
 	spans := map[int32]*[]freeSpan{} // by parent
-	for i, p := range c.frames[child].periods {
+	for i, p := range c.frames.at(child).periods {
 		if p.edge == nil {
 			continue
 		}
@@ -179,7 +179,7 @@ func (d *draft) refresh(child int32) {
 			s.above[child] = append(s.above[child], p.edge.parent)
 		}
 		list := spans[p.edge.parent]
-		*list = append(*list, freeSpan{c.frames[child].span(i), p.edge.poses})
+		*list = append(*list, freeSpan{c.frames.at(child).span(i), p.edge.poses})
 	}
 	for _, parent := range s.above[child] {
 		list := spans[parent]
@@ -277,11 +277,11 @@ func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) err
 	if err != nil {
 		return err
 	}
-	per, iv := d.c.frames[cf].hold(t)
+	per, iv := d.c.frames.at(cf).hold(t)
 	if parent == "" {
 		if per.edge != nil {
-			d.set(cf, d.c.frames[cf].with(iv, nil))
-			d.c.frames[cf].settleRests()
+			d.set(cf, d.c.frames.at(cf).with(iv, nil))
+			d.c.frames.at(cf).settleRests()
 		}
 		return nil
 	}
@@ -301,6 +301,6 @@ func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) err
 	if err := d.insertFree(pf, cf, iv, opts); err != nil {
 		return err
 	}
-	d.c.frames[cf].settleRests()
+	d.c.frames.at(cf).settleRests()
 	return nil
 }

@@ -66,7 +66,7 @@ func TestStructureIsChecked(t *testing.T) {
 	e := must[*FreeEdge](t)(s.Free("map", "base"))
 	ok(t, s.Fixed("base", "cam", Identity(), Cov{}))
 	ok(t, s.Anchor("earth", "map"))
-	revision, frames := s.Revision(), len(s.states.now().content.frames)
+	revision, frames := s.Revision(), s.states.now().content.frames.len()
 
 	_, err := s.Free("odom", "base")
 	refused(t, err, engram.Conflict, "odom ← base", "second parent", "base hangs on map")
@@ -89,7 +89,7 @@ func TestStructureIsChecked(t *testing.T) {
 	_, err = s.Joint("base", "y", JointSpec{Name: "j", Type: urdf.Revolute, Origin: Identity()})
 	refused(t, err, engram.Invalid, "axis")
 
-	if s.Revision() != revision || len(s.states.now().content.frames) != frames {
+	if s.Revision() != revision || s.states.now().content.frames.len() != frames {
 		t.Error("something that was refused left a trace")
 	}
 	// Saying the same again is no change.

@@ -51,7 +51,7 @@ func frozenAt[V, X comparable](m map[*history[V, X]]snapshot[V, X], h *history[V
 // freeze takes what every history of a view holds now.
 func (v *View) freeze() {
 	v.frozen = newFrozen(nil)
-	for _, f := range v.state.content.frames {
+	for f := range v.state.content.frames.all() {
 		for i, p := range f.periods {
 			switch e := p.edge; {
 			case e == nil:
@@ -92,7 +92,7 @@ type heir struct {
 // revision.
 func (v *View) changed(child int32) bool {
 	n := len(v.later)
-	return n > 0 && v.later[n-1].frames[child] != v.state.content.frames[child]
+	return n > 0 && v.later[n-1].frames.at(child) != v.state.content.frames.at(child)
 }
 
 // heirs returns the other histories that a free edge has had since the view's revision
@@ -102,9 +102,9 @@ func (v *View) heirs(e *edge, held engram.Interval) (out []heir) {
 	if !v.changed(e.child) {
 		return nil
 	}
-	was := v.state.content.frames[e.child]
+	was := v.state.content.frames.at(e.child)
 	for _, c := range v.later {
-		f := c.frames[e.child]
+		f := c.frames.at(e.child)
 		if f == was {
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 // frame when, with the fixed values and the anchors' keys. It is immutable; a
 // change makes a new one that shares what stays.
 type content struct {
-	frames []*frame // by frame number
+	frames frameList
 	joints map[string]*edge
 }
 
@@ -35,7 +35,7 @@ func newFrame(name string) *frame {
 
 // clone copies a content so that its frames can be replaced.
 func (c *content) clone() *content {
-	return &content{frames: slices.Clone(c.frames), joints: c.joints}
+	return &content{frames: c.frames.clone(), joints: c.joints}
 }
 
 // periodAt returns the period at t and when it ends (MaxTime if never).
@@ -121,7 +121,7 @@ func (c *content) above(top, below int32, iv engram.Interval) bool {
 	if top == below {
 		return true
 	}
-	f := c.frames[below]
+	f := c.frames.at(below)
 	for i, p := range f.periods {
 		part := f.span(i)
 		part.Start, part.End = max(part.Start, iv.Start), min(part.End, iv.End)
@@ -135,7 +135,7 @@ func (c *content) above(top, below int32, iv engram.Interval) bool {
 // edgesBetween returns the edges that join parent and child, in the order of time.
 func (c *content) edgesBetween(parent, child int32) []*edge {
 	var out []*edge
-	for _, p := range c.frames[child].periods {
+	for _, p := range c.frames.at(child).periods {
 		if p.edge != nil && p.edge.parent == parent && !slices.Contains(out, p.edge) {
 			out = append(out, p.edge)
 		}

@@ -98,7 +98,7 @@ func (st Statements) repeats(t engram.Time, parent, child string, value *fixedVa
 	if !ok1 || !ok2 || t == engram.MaxTime {
 		return false
 	}
-	f := c.frames[cf]
+	f := c.frames.at(cf)
 	per, _ := f.periodAt(t)
 	return per.restsOn(pf) && f.repeats(statement{t, pf, value}, f.rest(t))
 }
@@ -159,7 +159,7 @@ func (d *draft) observed(t engram.Time, parent, child string, kind Kind) (o obse
 	if err != nil {
 		return o, err
 	}
-	if per, _ := d.c.frames[cf].periodAt(t); per.edge != nil && per.edge.poses != nil && (per.edge.parent != pf || kind != KindFree) {
+	if per, _ := d.c.frames.at(cf).periodAt(t); per.edge != nil && per.edge.poses != nil && (per.edge.parent != pf || kind != KindFree) {
 		d.close(per.edge.poses) // what is there decides, so nothing may come meanwhile
 	}
 	return d.c.observed(t, edgeName(parent, child), pf, cf, kind)
@@ -172,7 +172,7 @@ func (c *content) observed(t engram.Time, thing string, pf, cf int32, kind Kind)
 		return o, endOfTime(engram.OutOfRange, thing)
 	}
 	o.t, o.parent, o.child = t, pf, cf
-	f := c.frames[cf]
+	f := c.frames.at(cf)
 	o.was, o.whole.End = f.periodAt(t)
 	o.whole.Start = o.was.from
 	e := o.was.edge
@@ -210,7 +210,7 @@ func (c *content) observed(t engram.Time, thing string, pf, cf int32, kind Kind)
 		o.iv.End = min(o.iv.End, is.next)
 	}
 	if c.above(cf, pf, o.iv) {
-		return o, engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", c.frames[cf].name, c.frames[pf].name)
+		return o, engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", c.frames.at(cf).name, c.frames.at(pf).name)
 	}
 	return o, nil
 }
@@ -302,7 +302,7 @@ func (p *period) restsOn(parent int32) bool {
 // and that from its end on stay. The edge is e, if the frame does not hang on the parent in
 // that way right before or after it already; and say is what was stated, if it rests.
 func (d *draft) observe(o *observation, e *edge, say *statement) {
-	f := d.c.frames[o.child]
+	f := d.c.frames.at(o.child)
 	same := func(t engram.Time) *edge {
 		if p, _ := f.periodAt(t); p.edge != nil && p.edge.parent == e.parent && p.edge.kind == e.kind && (p.edge.said != nil) == (e.said != nil) {
 			return p.edge
@@ -332,7 +332,7 @@ func (d *draft) observe(o *observation, e *edge, say *statement) {
 // restate takes what was stated of a frame that rests on that parent already. It reports
 // whether that is a calibration.
 func (d *draft) restate(o *observation, say *statement) (revise bool) {
-	was := d.c.frames[o.child]
+	was := d.c.frames.at(o.child)
 	if was.repeats(*say, o.whole) {
 		return false
 	}

@@ -209,8 +209,8 @@ func TestStatementsAndCalibrations(t *testing.T) {
 	at(2e9, 1)
 	at(4e9, 7)
 	at(9e9, 1)
-	if s.Revision() != rev || len(s.states.now().content.frames[1].stated) != maxStated {
-		t.Errorf("what was stated already is revision %d, %d statements are remembered", s.Revision()-rev, len(s.states.now().content.frames[1].stated))
+	if s.Revision() != rev || len(s.states.now().content.frames.at(1).stated) != maxStated {
+		t.Errorf("what was stated already is revision %d, %d statements are remembered", s.Revision()-rev, len(s.states.now().content.frames.at(1).stated))
 	}
 	say(30e9, 2)
 	at(0, 2)

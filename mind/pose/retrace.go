@@ -34,7 +34,7 @@ func (s *Store) Retrace(child string, spans []Span, opts ...Option) (*FreeEdge, 
 		if err != nil {
 			return false, err
 		}
-		revise := d.c.frames[cf].hangs()
+		revise := d.c.frames.at(cf).hangs()
 		d.set(cf, newFrame(child))
 		for i := range spans {
 			iv := engram.Interval{Start: spans[i].From, End: engram.MaxTime}
@@ -64,10 +64,10 @@ func Detach(s *Store, frames ...string) {
 		var gone []*poseHistory
 		for _, name := range frames {
 			id, ok := d.frameID(name)
-			if !ok || !d.c.frames[id].hangs() {
+			if !ok || !d.c.frames.at(id).hangs() {
 				continue
 			}
-			for _, p := range d.c.frames[id].periods {
+			for _, p := range d.c.frames.at(id).periods {
 				if p.edge != nil && p.edge.poses != nil {
 					gone = append(gone, p.edge.poses)
 				}
@@ -97,9 +97,9 @@ func (d *draft) retrace(cf int32, span *Span, iv engram.Interval, opts []Option)
 	if err != nil {
 		return err
 	}
-	thing := edgeName(span.Parent, d.c.frames[cf].name)
+	thing := edgeName(span.Parent, d.c.frames.at(cf).name)
 	if d.c.above(cf, pf, iv) {
-		return engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", d.c.frames[cf].name, span.Parent)
+		return engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", d.c.frames.at(cf).name, span.Parent)
 	}
 	e, err := d.newEdge(KindFree, pf, cf, opts)
 	if err != nil {
@@ -150,7 +150,7 @@ func (v Structure) Has(frame string) bool {
 // Hangs reports whether there is an edge above a frame at any time.
 func (v Structure) Hangs(frame string) bool {
 	id, ok := v.s.frameID(v.c, frame)
-	return ok && v.c.frames[id].hangs()
+	return ok && v.c.frames.at(id).hangs()
 }
 
 // Above returns the edges above a frame at t, up to the root, without their samples.
@@ -158,7 +158,7 @@ func (v Structure) Above(t engram.Time, frame string) []EdgeInfo {
 	id, ok := v.s.frameID(v.c, frame)
 	var edges []EdgeInfo
 	for ok {
-		p, end := v.c.frames[id].periodAt(t)
+		p, end := v.c.frames.at(id).periodAt(t)
 		if p.edge == nil {
 			break
 		}
@@ -171,7 +171,7 @@ func (v Structure) Above(t engram.Time, frame string) []EdgeInfo {
 // Edges visits all edges, without their samples.
 func (v Structure) Edges() iter.Seq[EdgeInfo] {
 	return func(yield func(EdgeInfo) bool) {
-		for _, f := range v.c.frames {
+		for f := range v.c.frames.all() {
 			for i, p := range f.periods {
 				if p.edge != nil && !yield(p.edge.info(f.span(i))) {
 					return

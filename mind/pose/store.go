@@ -96,5 +96,5 @@ func (s *Store) frameID(c *content, name string) (int32, bool) {
 		return 0, false
 	}
 	id := v.(int32)
-	return id, int(id) < len(c.frames)
+	return id, int(id) < c.frames.len()
 }

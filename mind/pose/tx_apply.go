@@ -141,7 +141,7 @@ func (d *draft) edgeOf(op *txOp, parent, child int32, kind Kind, why string) (*e
 func (d *draft) anchorAbove(op *txOp, parent, body int32, t engram.Time) (anchor *edge, valid engram.Interval, err error) {
 	valid = engram.Always()
 	for at := body; ; {
-		per, end := d.c.frames[at].periodAt(t)
+		per, end := d.c.frames.at(at).periodAt(t)
 		valid.Start, valid.End = max(valid.Start, per.from), min(valid.End, end)
 		if per.edge == nil {
 			return nil, valid, engram.Errorf(engram.NotFound, edgeName(op.parent, op.child), "there is no anchor below %s on the way to %s at %v", op.parent, op.child, t)
@@ -161,7 +161,7 @@ func (d *draft) waits(c *anchorChange, changes []*anchorChange) bool {
 	}
 	return slices.ContainsFunc(c.bodies, func(b bodyKey) bool {
 		for at := b.body; at != c.anchor.child; {
-			per, _ := d.c.frames[at].periodAt(c.add[b.add].t)
+			per, _ := d.c.frames.at(at).periodAt(c.add[b.add].t)
 			if per.edge.kind == KindAnchor && slices.ContainsFunc(changes, func(o *anchorChange) bool { return o.anchor == per.edge }) {
 				return true
 			}
@@ -237,12 +237,12 @@ func (d *draft) fix(op *txOp) error {
 	}
 	next := e.clone()
 	next.fixed = fixedValue{op.fix.pose, op.fix.cov}
-	f := d.c.frames[child]
+	f := d.c.frames.at(child)
 	for i, per := range f.periods {
 		part, held := op.fix.valid, f.span(i)
 		part.Start, part.End = max(part.Start, held.Start), min(part.End, held.End)
 		if per.calibrated() && per.edge.parent == parent && !part.Empty() {
-			d.set(child, d.c.frames[child].with(part, next))
+			d.set(child, d.c.frames.at(child).with(part, next))
 		}
 	}
 	return nil

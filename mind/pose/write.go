@@ -65,7 +65,7 @@ func (e *FreeEdge) setSlow(t engram.Time, p *Pose, cov *Cov) error {
 		if t == engram.MaxTime {
 			return endOfTime(engram.OutOfRange, e.thing)
 		}
-		f := s.states.now().content.frames[e.child]
+		f := s.states.now().content.frames.at(e.child)
 		if per, _ := f.periodAt(t); per.edge != nil {
 			return engram.Errorf(engram.Conflict, e.thing, "at %v, %s hangs on %s", t, f.name, per.edge.parentName)
 		}

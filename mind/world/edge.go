@@ -143,8 +143,7 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 		if ofSeveral(segment) {
 			since = engram.MinTime
 		}
-		q.Memories = append(q.Memories, p.Select(engram.In(engram.Interval{Start: since, End: engram.MaxTime})).Memories...)
-		q.Memories = append(q.Memories, p.Select(engram.AtOrBefore(since)).Memories...)
+		q.Memories = append(q.Memories, p.Select(engram.In(engram.Interval{Start: since, End: engram.MaxTime}), engram.AtOrBefore(since)).Memories...)
 	}
 	for _, s := range n.said {
 		switch s.Home {

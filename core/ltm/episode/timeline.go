@@ -413,9 +413,3 @@ func (c *container) timelineOf(entity engram.ID, number int64, table *blockTable
 	t.blocks = append(slices.Clip(t.blocks), b)
 	return t
 }
-
-// sortEntities sorts by ID.
-func sortEntities(list []Entity) []Entity {
-	slices.SortFunc(list, func(a, b Entity) int { return a.ID.Compare(b.ID) })
-	return list
-}

@@ -1,6 +1,10 @@
 package episode
 
-import "github.com/seed-301d4374/engram"
+import (
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
 
 // Entities implements [Source].
 func (w *Writer) Entities() []Entity {
@@ -10,6 +14,7 @@ func (w *Writer) Entities() []Entity {
 		states = append(states, e)
 	}
 	w.pub.RUnlock()
+	slices.SortFunc(states, func(a, b *writeEntity) int { return a.id.Compare(b.id) }) // they are small, what they hold is not
 	list := make([]Entity, 0, len(states))
 	for _, e := range states {
 		e.view.Lock()
@@ -22,7 +27,7 @@ func (w *Writer) Entities() []Entity {
 			list = append(list, one)
 		}
 	}
-	return sortEntities(list)
+	return list
 }
 
 // Timeline implements [Source]. What it returns stays as it is while more is added.
