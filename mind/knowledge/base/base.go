@@ -130,6 +130,9 @@ func (b *Base) followWorld(ctx context.Context) error {
 	return err
 }
 
+// Done is closed when the base follows its memories no more.
+func (b *Base) Done() <-chan struct{} { return b.done }
+
 // Close ends the base: what is asked then fails with Canceled.
 func (b *Base) Close() error {
 	b.cancel()

@@ -1,0 +1,2 @@
+// Package follow keeps views of what is committed.
+package follow
