@@ -12,6 +12,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 // table is what a command prints for people, and as CSV. Programs that read CSV get
@@ -50,11 +51,11 @@ func (t *table) add(values ...any) {
 		case cell:
 			row[i] = v
 		case int:
-			row[i] = cellOf(formatCount(v), strconv.Itoa(v))
+			row[i] = cellOf(words.Count(v), strconv.Itoa(v))
 		case int64:
-			row[i] = cellOf(formatCount(v), strconv.FormatInt(v, 10))
+			row[i] = cellOf(words.Count(v), strconv.FormatInt(v, 10))
 		case uint64:
-			row[i] = cellOf(formatCount(v), strconv.FormatUint(v, 10))
+			row[i] = cellOf(words.Count(v), strconv.FormatUint(v, 10))
 		case byteSize:
 			row[i] = cellOf(v.String(), strconv.FormatInt(int64(v), 10))
 		case engram.Time:

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/world"
 )
 
@@ -132,7 +133,7 @@ func shortPath(path []string) []string {
 	if len(path) <= 2*ends+1 {
 		return path
 	}
-	return slices.Concat(path[:ends], []string{fmt.Sprintf("… %s more …", formatCount(len(path)-2*ends))}, path[len(path)-ends:])
+	return slices.Concat(path[:ends], []string{fmt.Sprintf("… %s more …", words.Count(len(path)-2*ends))}, path[len(path)-ends:])
 }
 
 // first returns the name of a line for the first of several.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
@@ -161,7 +162,7 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 			Provider: s.Who(), Time: s.Time, since: since,
 		}
 		if s.State.HalfLife > 0 {
-			state.HalfLife = formatDuration(s.State.HalfLife)
+			state.HalfLife = words.Duration(s.State.HalfLife)
 		}
 		o.States = append(o.States, state)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/world"
 )
 
@@ -202,5 +203,5 @@ func (v *worldView) remarks(m *world.Merged, a *world.Account) []string {
 
 // fromFuture says that something is said to be of the future.
 func fromFuture(s *world.Said, by time.Duration) string {
-	return fmt.Sprintf("from the future: %s says it %s ahead of this clock", s.Who(), formatDuration(by.Round(time.Second)))
+	return fmt.Sprintf("from the future: %s says it %s ahead of this clock", s.Who(), words.Duration(by.Round(time.Second)))
 }
