@@ -74,4 +74,3 @@ func TestKeepMembers(t *testing.T) {
 		}
 	}
 }
-

@@ -34,6 +34,8 @@ type Memory struct {
 
 	reading sync.Mutex
 	known   map[string]bool // memories that were read
+
+	opening func(done, of int) // until the world is open; nil for nobody
 }
 
 const (
@@ -49,6 +51,8 @@ type options struct {
 	robots []string
 	now    func() engram.Time
 	source Source
+	// opening is told how much of how much is in the world while it is opened; nil for nobody.
+	opening func(done, of int)
 }
 
 // Robots has the world be over the memories World of other robots, too: "*" for all, a name, or
@@ -92,7 +96,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	h.builder.robot = codec.robot
 	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, hear: m.hear, check: m.check, store: m.commit, storeData: m.commitData}
 	m.current = m.isCurrent
-	if m.patterns, err = o.patterns(codec); err != nil {
+	if m.patterns, err = o.patterns(codec.Patterns()); err != nil {
 		return nil, err
 	}
 	if len(o.robots) > 0 {
@@ -110,10 +114,12 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	if err != nil {
 		return nil, err
 	}
+	m.opening = o.opening
 	if _, err := m.reload(ctx, nil); err != nil {
 		_ = m.stream.Close() // the error that counts is the first
 		return nil, err
 	}
+	m.opening = nil
 	background, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
 	go m.follow(background)
@@ -121,9 +127,8 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 }
 
 // patterns returns what to follow of robots: of the own one first.
-func (o *options) patterns(c *Codec) ([]engram.Pattern, error) {
-	patterns := c.Patterns()
-	own := patterns
+func (o *options) patterns(own []engram.Pattern) ([]engram.Pattern, error) {
+	patterns := slices.Clone(own)
 	for _, robot := range o.robots {
 		if expr, ok := strings.CutPrefix(robot, "~"); ok {
 			robot = "~(?:" + expr + ")"
@@ -330,7 +335,10 @@ func (m *Memory) take(came batch) {
 			}
 			b.unsay(gone)
 		}
-		for _, it := range came.items {
+		for i, it := range came.items {
+			if m.opening != nil && i%tellEvery == 0 {
+				m.opening(i, len(came.items))
+			}
 			name, err := m.put(b, it)
 			if err != nil || name == "" {
 				continue
