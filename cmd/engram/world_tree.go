@@ -45,7 +45,7 @@ indentation ends; the level stands before the name.`,
 }
 
 func printTree(cmd *cobra.Command, format string, s answer.Service, q answer.Question, args []string) error {
-	tree := worldTree{out: itemTable()}
+	tree := worldTree{out: itemTable(), csv: format == "csv"}
 	of := answer.Tree{Whole: !tabular(format)}
 	of.Place, _ = cmd.Flags().GetString("place")
 	if len(args) > 0 {
@@ -76,6 +76,7 @@ func recovering(cmd *cobra.Command) bool {
 // worldTree adds items to a table and, where all of them is told, to objects, children below their
 // parents.
 type worldTree struct {
+	csv     bool // the table is printed as CSV
 	out     *table
 	objects []itemJSON
 	before  []string // by level, what stands before the branches of that level
@@ -96,7 +97,7 @@ func (t *worldTree) add(rows []answer.Row) error {
 		if r.Level > indented {
 			name = strconv.Itoa(r.Level) + ": " + name
 		}
-		t.out.rows = append(t.out.rows, append([]cell{cellOf(branch+name, r.Name)}, rowCells(r)...))
+		t.out.rows = append(t.out.rows, rowCells(r, t.csv, cellOf(branch+name, r.Name)))
 		if r.Item != nil {
 			t.objects = append(t.objects, itemObject(r.Item))
 		}
@@ -125,13 +126,17 @@ func (t *worldTree) branch(r *answer.Row) string {
 	return before + mark
 }
 
-// rowCells are what tables show of each item after its name: kinds, age, belief, who says so,
-// the joint that moves it, and remarks.
-func rowCells(r *answer.Row) []cell {
+// rowCells are what tables show of each item: after its first cells kinds, age, belief, who says so,
+// the joint that moves it, and remarks. What only CSV has is there if that is wanted.
+func rowCells(r *answer.Row, csv bool, first ...cell) []cell {
 	age, belief := cellOf("-", ""), cellOf("-", "")
 	if r.Known {
-		age = ageCell(r.Age)
-		belief = cellOf(strconv.FormatFloat(r.Belief, 'f', 2, 64), strconv.FormatFloat(r.Belief, 'g', 6, 64))
+		age.shown = strings.TrimSuffix(world.Ago(r.Age), " ago")
+		belief.shown = strconv.FormatFloat(r.Belief, 'f', 2, 64)
+	}
+	if r.Known && csv {
+		age.raw = strconv.FormatFloat(r.Age.Seconds(), 'f', 3, 64) // in seconds
+		belief.raw = strconv.FormatFloat(r.Belief, 'g', 6, 64)
 	}
 	var notes []string
 	if r.Joint != nil {
@@ -140,10 +145,6 @@ func rowCells(r *answer.Row) []cell {
 	if remarks := append(prefixed("provisional: ", r.Provisional), r.Notes...); len(remarks) > 0 {
 		notes = append(notes, "! "+strings.Join(remarks, "; "))
 	}
-	return []cell{text(strings.Join(r.Kinds, ", ")), age, belief, text(strings.Join(r.SaidBy, ", ")), text(strings.Join(notes, " "))}
-}
-
-// ageCell shows a time that has passed in words, and to programs in seconds.
-func ageCell(d time.Duration) cell {
-	return cellOf(strings.TrimSuffix(world.Ago(d), " ago"), strconv.FormatFloat(d.Seconds(), 'f', 3, 64))
+	row := append(make([]cell, 0, len(first)+5), first...)
+	return append(row, text(strings.Join(r.Kinds, ", ")), age, belief, text(strings.Join(r.SaidBy, ", ")), text(strings.Join(notes, " ")))
 }

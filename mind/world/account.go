@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -173,11 +174,11 @@ func Ago(d time.Duration) string {
 	case d < time.Second:
 		return "just now"
 	case round(time.Second) < 60:
-		return fmt.Sprintf("%d s ago", round(time.Second))
+		return strconv.Itoa(round(time.Second)) + " s ago"
 	case round(time.Minute) < 60:
-		return fmt.Sprintf("%d min ago", round(time.Minute))
+		return strconv.Itoa(round(time.Minute)) + " min ago"
 	case round(time.Hour) < 48:
-		return fmt.Sprintf("%d h ago", round(time.Hour))
+		return strconv.Itoa(round(time.Hour)) + " h ago"
 	}
-	return fmt.Sprintf("%d days ago", round(24*time.Hour))
+	return strconv.Itoa(round(24*time.Hour)) + " days ago"
 }

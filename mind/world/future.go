@@ -37,7 +37,10 @@ func FromFuture(f *Forest, name string, now engram.Time) (furthest *Said, by tim
 		for _, s := range states {
 			look(&s.Said, s.Time)
 		}
-		described, valued, _ := f.rules.mergeJoints(n.said, n.joints, "")
+		var described, valued *JointStatement
+		if len(n.joints) > 0 {
+			described, valued, _ = f.rules.mergeJoints(n.said, n.joints, "")
+		}
 		if described != nil {
 			look(&described.Said, described.Joint.Time)
 		}

@@ -45,7 +45,7 @@ func (v *view) item(m *world.Merged) *answer.Item {
 			SaidBy: s.Who(), Time: s.Time, Since: since, HalfLife: s.State.HalfLife,
 		})
 	}
-	if j, err := v.Joint(m.Name); err == nil {
+	if j := world.Moving(v.Forest, m.Name); j != nil {
 		o.Joint = jointOf(j)
 	}
 	if c, err := v.Components().Get(m.Name); err == nil {

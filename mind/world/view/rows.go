@@ -63,7 +63,7 @@ func (v *view) row(m *world.Merged, a *world.Account) answer.Row {
 	if a.Known {
 		row.Age, row.Belief = a.Age(), a.P
 	}
-	if j, err := v.Joint(m.Name); err == nil {
+	if j := world.Moving(v.Forest, m.Name); j != nil {
 		row.Joint = jointOf(j)
 	}
 	return row

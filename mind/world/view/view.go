@@ -183,10 +183,8 @@ func (v *view) remarks(m *world.Merged, a *world.Account) []string {
 	case ofRobot(m) || v.onRobot(a.Parent): // its pose is that of its frames
 	case m.Placement == nil:
 		texts = append(texts, "no pose")
-	default:
-		if _, err := v.Pose(a.Parent, m.Name); err != nil {
-			texts = append(texts, "not aligned with "+a.Parent)
-		}
+	case !world.Aligned(v.Forest, a.Parent, m.Name):
+		texts = append(texts, "not aligned with "+a.Parent)
 	}
 	if s, by := world.FromFuture(v.Forest, m.Name, v.at); s != nil {
 		texts = append(texts, fromFuture(s, by))
