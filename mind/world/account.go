@@ -53,17 +53,13 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	if p := n.merged.Placement; p != nil && a.Parent == "" {
 		a.Frame = p.Frame
 	}
-	a.Provisional, _, _ = f.Provisional(name) // the item is there
+	a.Provisional = f.provisional(n)
 	said, when := n.merged.whereabouts()
 	if said == nil {
 		return a, nil
 	}
-	b, err := f.Belief(name, at, looks)
-	if err != nil {
-		return a, err
-	}
-	a.Belief, a.Known, a.Source = b, true, said.Item.Source
-	if b.Seen != when.Add(f.rules.Offsets[said.Robot]) {
+	a.Belief, a.Known, a.Source = f.believe(n, said, when, at, looks), true, said.Item.Source
+	if a.Seen != when.Add(f.rules.Offsets[said.Robot]) {
 		a.Source = Perception
 	}
 	return a, nil

@@ -33,9 +33,11 @@ func FromFuture(f *Forest, name string, now engram.Time) (furthest *Said, by tim
 		group(n.merged.Structured, structureTime)
 		group(n.merged.Placed, placementTime)
 		group(n.merged.Described, descriptionTime)
-		states, _ := f.States(name) // the item is there
-		for _, s := range states {
-			look(&s.Said, s.Time)
+		if len(n.states) > 0 {
+			states, _ := f.States(name) // the item is there
+			for _, s := range states {
+				look(&s.Said, s.Time)
+			}
 		}
 		var described, valued *JointStatement
 		if len(n.joints) > 0 {

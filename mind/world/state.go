@@ -44,9 +44,6 @@ func (f *Forest) States(name string) ([]*StateStatement, error) {
 	if n == nil {
 		return nil, notFound(name)
 	}
-	if len(n.states) == 0 {
-		return nil, nil
-	}
 	best := map[string]*StateStatement{}
 	removed := f.rules.removals(n.said)
 	for _, s := range n.states {

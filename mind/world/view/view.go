@@ -180,16 +180,20 @@ func (v *view) remarks(m *world.Merged, a *world.Account) []string {
 			text += ", which " + a.Absent
 		}
 		texts = append(texts, text)
+	case m.Placement != nil && world.Aligned(v.Forest, a.Parent, m.Name): // as most are
 	case ofRobot(m) || v.onRobot(a.Parent): // its pose is that of its frames
 	case m.Placement == nil:
 		texts = append(texts, "no pose")
-	case !world.Aligned(v.Forest, a.Parent, m.Name):
+	default:
 		texts = append(texts, "not aligned with "+a.Parent)
 	}
 	if s, by := world.FromFuture(v.Forest, m.Name, v.at); s != nil {
 		texts = append(texts, fromFuture(s, by))
 	}
-	return append(texts, v.notes[m.Name]...)
+	if len(v.notes) > 0 {
+		texts = append(texts, v.notes[m.Name]...)
+	}
+	return texts
 }
 
 func (v *view) onRobot(parent string) bool {
