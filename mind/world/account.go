@@ -53,12 +53,12 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	if p := n.merged.Placement; p != nil && a.Parent == "" {
 		a.Frame = p.Frame
 	}
-	a.Provisional = f.provisional(n)
+	a.Provisional = notAdmitted(f, n)
 	said, when := n.merged.whereabouts()
 	if said == nil {
 		return a, nil
 	}
-	a.Belief, a.Known, a.Source = f.believe(n, said, when, at, looks), true, said.Item.Source
+	a.Belief, a.Known, a.Source = believe(f, n, said, when, at, looks), true, said.Item.Source
 	if a.Seen != when.Add(f.rules.Offsets[said.Robot]) {
 		a.Source = Perception
 	}

@@ -16,12 +16,12 @@ func (f *Forest) Provisional(name string) (why string, provisional bool, err err
 	if n == nil {
 		return "", false, notFound(name)
 	}
-	why = f.provisional(n)
+	why = notAdmitted(f, n)
 	return why, why != "", nil
 }
 
-// provisional says why an item is not admitted yet; "" if it is.
-func (f *Forest) provisional(n *node) string {
+// notAdmitted says why an item is not admitted yet; "" if it is.
+func notAdmitted(f *Forest, n *node) string {
 	m, rule := n.merged, f.rules.Admission
 	if m.Source > Perception {
 		return ""
