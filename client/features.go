@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
@@ -19,6 +20,8 @@ import (
 	"github.com/seed-301d4374/engram/mind/knowledge/logic"
 	poses "github.com/seed-301d4374/engram/mind/pose/api"
 	"github.com/seed-301d4374/engram/mind/pose/lookup"
+	questions "github.com/seed-301d4374/engram/mind/world/answer"
+	world "github.com/seed-301d4374/engram/mind/world/api"
 )
 
 // PoseMemory is the memory that keeps poses on a robot with the memories of this
@@ -33,6 +36,42 @@ func (c *Client) Poses(memory string) lookup.Service { return poses.NewClient(c.
 // error of a question is Unsupported if the server has no memory Knowledge.
 func (c *Client) Knowledge() logic.Service {
 	return knowledge.NewClient(c.Conn(KnowledgeMemory))
+}
+
+// World returns who answers questions about the world of the robot of this client. The error of a question is
+// Unsupported if the server has no memory World.
+func (c *Client) World() questions.Service { return world.NewClient(c.Conn(WorldMemory)) }
+
+// WorldMemory is the memory whose server answers questions about the world.
+const WorldMemory = "World"
+
+// Hosts reports whether the server of a memory has all that the patterns are of, as its owner or in copies: what it makes of
+// that is the same as what this client would.
+func (c *Client) Hosts(memory string, patterns ...engram.Pattern) bool {
+	r := c.routes()
+	h := r.find(memory)
+	if h == nil || h.owner == nil {
+		return false
+	}
+	if r.only == h.owner {
+		return true
+	}
+	for _, p := range patterns {
+		names := engram.AllNames()
+		if len(p.Levels) > 0 {
+			names = p.Levels[0]
+		}
+		s, err := r.selection(names)
+		if err != nil || len(s.absent()) > 0 || slices.ContainsFunc(s.all(), func(of *host) bool { return !of.isAt(h.owner) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// isAt reports whether a server hosts a memory, or has a copy of it by the name that it has here.
+func (h *host) isAt(cn *conn) bool {
+	return h.owner == cn || slices.ContainsFunc(h.copies, func(c holder) bool { return c.conn == cn && c.memory == h.memory })
 }
 
 // KnowledgeMemory is the memory whose server answers questions in logic.

@@ -35,6 +35,7 @@
 //
 //	server                 one memory server: hooks of the memories that it hosts, over wm and ltm
 //	server/api             memories that programs in any language host, as calls of the API
+//	follow                 views of what is committed, shared by all who may read the same
 //	feature                how a package offers calls of its own, with their rules
 //	feature/wire           what the messages of several features share
 //	meter                  counts calls, latencies and refusals for the edges

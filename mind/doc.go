@@ -22,6 +22,9 @@
 // What is around the robot:
 //
 //	world                items stated by several providers, merged into one forest; its recovery from copies
+//	world/answer         what is asked of a world, and the answers; no forest
+//	world/view           answers from forests: those that a server keeps for who asks, or the caller's own
+//	world/api            the calls for that: messages of api/, server and client
 //	world/files          items as YAML or JSON, robot descriptions, occupancy grids of ROS (YAML and PGM)
 //
 // What is known and follows:

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/knowledge"
 	"github.com/seed-301d4374/engram/mind/knowledge/logic"
 	"github.com/seed-301d4374/engram/mind/knowledge/rdf"
@@ -68,7 +69,7 @@ func (a *asking) session() error {
 		case err != nil:
 			a.cmd.PrintErrf("engram: %s\n", oneLine(err.Error()))
 		default:
-			a.cmd.PrintErrf("%s\n", formatDuration(time.Since(start)))
+			a.cmd.PrintErrf("%s\n", words.Duration(time.Since(start)))
 		}
 	}
 }

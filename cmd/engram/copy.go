@@ -9,6 +9,7 @@ import (
 	"github.com/seed-301d4374/engram/core/ltm/policy"
 	"github.com/seed-301d4374/engram/fleet/copies"
 	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 func newCopy() *cobra.Command {
@@ -239,7 +240,7 @@ out, and members that they left out. Give a span of time, lest it be everything.
 			if got.More {
 				more = "; there is more"
 			}
-			cmd.Printf("%s fetched, %s there already: %s%s\n", countOf(got.Versions, "snapshot"), formatCount(got.Had), byteSize(got.Bytes), more)
+			cmd.Printf("%s fetched, %s there already: %s%s\n", countOf(got.Versions, "snapshot"), words.Count(got.Had), byteSize(got.Bytes), more)
 			return nil
 		})
 	})

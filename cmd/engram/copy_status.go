@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/fleet/copies/contract"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 // copyStatusJSON is how a copy is.
@@ -85,10 +86,10 @@ the copy is removed, or its owner removes what it was of.`,
 				}
 				lag := cellOf("?", "")
 				if o.Contact != nil {
-					lag = cellOf(formatDuration(list[i].Lag), fmt.Sprint(o.LagSeconds))
+					lag = cellOf(words.Duration(list[i].Lag), fmt.Sprint(o.LagSeconds))
 				}
 				inState := max(engram.Now().Sub(o.Since), 0)
-				out.add(o.shown(), state(o.State), cellOf(formatDuration(inState.Truncate(time.Second)), fmt.Sprint(inState.Seconds())),
+				out.add(o.shown(), state(o.State), cellOf(words.Duration(inState.Truncate(time.Second)), fmt.Sprint(inState.Seconds())),
 					o.BehindUpdates, byteSize(o.BehindBytes), lag, o.Received, byteSize(o.Payload), byteSize(o.Wire), left, o.Lost, o.from())
 				objects = append(objects, o)
 			}

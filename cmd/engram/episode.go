@@ -13,6 +13,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/ltm/admin"
 	"github.com/seed-301d4374/engram/core/ltm/episode"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 func newEpisode() *cobra.Command {
@@ -218,7 +219,7 @@ func lengthOf(spans ...engram.Interval) cell {
 	for _, iv := range spans {
 		d += iv.End.Sub(iv.Start)
 	}
-	return cellOf(formatDuration(d), d.String())
+	return cellOf(words.Duration(d), d.String())
 }
 
 // spansApart is how far apart the times of an episode's entities are at least that are

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/core/ltm/admin"
 	"github.com/seed-301d4374/engram/core/ltm/episode"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 func newEpisodeMark() *cobra.Command {
@@ -155,7 +156,7 @@ func newEpisodeMarks() *cobra.Command {
 			}
 			out := &table{header: []string{"TIME", "BEFORE", "AFTER", "LABEL"}, right: []bool{1: true, 2: true}}
 			for _, m := range marks {
-				out.add(m.Time, cellOf(formatDuration(m.Before), m.Before.String()), cellOf(formatDuration(m.After), m.After.String()), m.Label)
+				out.add(m.Time, cellOf(words.Duration(m.Before), m.Before.String()), cellOf(words.Duration(m.After), m.After.String()), m.Label)
 			}
 			return print(cmd.OutOrStdout(), format, out, toMarksJSON(marks))
 		})
@@ -294,7 +295,7 @@ func newEpisodeRule() *cobra.Command {
 			out := &table{header: []string{"NAME", "BEFORE", "AFTER", "WHEN", "OF", "LABEL", "SEALS", "MISSED", "FAILED"}, right: []bool{1: true, 2: true, 7: true, 8: true}}
 			for _, r := range rules {
 				before, after := time.Duration(r.Before), time.Duration(r.After)
-				out.add(r.Name, cellOf(formatDuration(before), before.String()), cellOf(formatDuration(after), after.String()),
+				out.add(r.Name, cellOf(words.Duration(before), before.String()), cellOf(words.Duration(after), after.String()),
 					r.When, strings.Join(r.Patterns, " "), r.Label, r.Seal, r.Missed, r.Failed)
 				if r.Failed > 0 {
 					cmd.PrintErrf("engram: evaluating %s failed on %s, such as %s\n", visible(r.Name), countOf(r.Failed, "update"), visible(r.Failure))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 // snapshotJSON is a snapshot as get and history print it.
@@ -242,7 +243,7 @@ func warnAhead(cmd *cobra.Command, m engram.Service, r *engram.Result) {
 	if n := uint64(len(latest)) - 1; n > 0 {
 		more = ", and " + countOf(n, "snapshot") + " more are"
 	}
-	cmd.PrintErrf("engram: %s is stamped %s ahead of this computer's clock%s\n", visible(latest[0].ID.String()), formatDuration(latest[0].Time.Sub(now).Round(time.Second)), more)
+	cmd.PrintErrf("engram: %s is stamped %s ahead of this computer's clock%s\n", visible(latest[0].ID.String()), words.Duration(latest[0].Time.Sub(now).Round(time.Second)), more)
 }
 
 // copyText says which copy has answered for a memory and how old it is.
@@ -261,7 +262,7 @@ func copyText(c engram.CopyUsed) string {
 	case c.Lag < 100*time.Millisecond:
 		text += ", up to date"
 	default:
-		text += ", " + formatDuration(c.Lag.Round(100*time.Millisecond)) + " old"
+		text += ", " + words.Duration(c.Lag.Round(100*time.Millisecond)) + " old"
 	}
 	if c.Behind > 0 {
 		text += ", " + countOf(c.Behind, "update") + " behind"
@@ -282,7 +283,7 @@ func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
 		if miss.Reason == engram.MissingUnreachable && miss.Count == 0 && miss.Interval == engram.Always() {
 			heard := ""
 			if miss.Since != 0 {
-				heard = "; it was last heard " + formatDuration(max(engram.Now().Sub(miss.Since), 0).Round(100*time.Millisecond)) + " ago"
+				heard = "; it was last heard " + words.Duration(max(engram.Now().Sub(miss.Since), 0).Round(100*time.Millisecond)) + " ago"
 			}
 			cmd.PrintErrf("engram: %s: its server is not reached%s\n", visible(miss.ID.String()), heard)
 			continue
@@ -323,7 +324,7 @@ func countOf(n uint64, noun string) string {
 			noun += "s"
 		}
 	}
-	return formatCount(n) + " " + noun
+	return words.Count(n) + " " + noun
 }
 
 func toSnapshotJSON(ctx context.Context, types *typeCache, it shown, sh shape) (snapshotJSON, error) {

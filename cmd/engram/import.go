@@ -20,6 +20,7 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/edge/ingest"
 	"github.com/seed-301d4374/engram/edge/ingest/recording"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 func newImport() *cobra.Command {
@@ -253,11 +254,11 @@ func lossesOf(cmd *cobra.Command, r *ingest.Report, before []*ingest.Report) []s
 	if r.Evicted > 0 {
 		segments := make([]string, len(r.Evictions))
 		for i, e := range r.Evictions {
-			segments[i] = fmt.Sprintf("%s %s", formatCount(e.Evicted), keepsOf(e))
+			segments[i] = fmt.Sprintf("%s %s", words.Count(e.Evicted), keepsOf(e))
 		}
 		loss = append(loss, fmt.Sprintf("%s: of %s stored %s are gone already: %s; "+
 			"to keep all, send the topics with --mapping to GeneralPurpose/{type}, whose entities have no bounds of their own, or serve from a program that sets larger bounds",
-			r.File, countOf(r.Stored, "snapshot"), formatCount(r.Evicted), strings.Join(segments, ", ")))
+			r.File, countOf(r.Stored, "snapshot"), words.Count(r.Evicted), strings.Join(segments, ", ")))
 	}
 	if r.Displaced > 0 {
 		text := fmt.Sprintf("%s: %s that the same entities held before are gone, to stay within the segments' bounds; "+
@@ -378,10 +379,10 @@ func toReportJSON(r *ingest.Report) reportJSON {
 			t.Target = append(t.Target, id.String())
 		}
 		for _, reason := range topic.Reasons {
-			t.Reasons = append(t.Reasons, fmt.Sprintf("%s × %s", formatCount(reason.Count), reason.Text))
+			t.Reasons = append(t.Reasons, fmt.Sprintf("%s × %s", words.Count(reason.Count), reason.Text))
 		}
 		for _, noted := range topic.Noted {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s × %s", formatCount(noted.Count), noted.Text))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s × %s", words.Count(noted.Count), noted.Text))
 		}
 		t.Notes = append(t.Notes, topic.Notes...)
 		if topic.Chosen != "" {
@@ -418,10 +419,10 @@ func reportTable(format string, objects []reportJSON) *table {
 				why = append([]string{"left out by the mapping"}, why...)
 			}
 			if topic.Shifted > 0 {
-				why = append(why, formatCount(topic.Shifted)+" of equal stamps, each a nanosecond after the one before")
+				why = append(why, words.Count(topic.Shifted)+" of equal stamps, each a nanosecond after the one before")
 			}
 			if topic.Superseded > 0 {
-				why = append(why, formatCount(topic.Superseded)+" took the place of what was there before at the same times")
+				why = append(why, words.Count(topic.Superseded)+" took the place of what was there before at the same times")
 			}
 			t.add(narrow(o.File), narrow(topic.Topic), narrow(topic.Type), topic.Messages, narrow(target), topic.Stored, topic.Kept, topic.Skipped, topic.Refused, strings.Join(why, "; "))
 		}
@@ -486,7 +487,7 @@ func printReports(cmd *cobra.Command, format string, reports []*ingest.Report) e
 			where = "to */*/" + engram.EscapeName(r.Source)
 		}
 		cmd.PrintErrf("%s: %s of %s recorded%s, written %s\n", r.File, countOf(r.Messages, "message"),
-			formatDuration(r.Span.End.Sub(r.Span.Start)), speedOf(r), where)
+			words.Duration(r.Span.End.Sub(r.Span.Start)), speedOf(r), where)
 		tellClocks(cmd, r)
 	}
 	return nil
@@ -499,5 +500,5 @@ func speedOf(r *ingest.Report) string {
 	if s < 0.1 || r.Messages < 1000 {
 		return text
 	}
-	return fmt.Sprintf("%s (%s messages/s)", text, formatCount(int64(float64(r.Messages)/s)))
+	return fmt.Sprintf("%s (%s messages/s)", text, words.Count(int64(float64(r.Messages)/s)))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram/edge/ingest"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 func addTimeFlags(cmd *cobra.Command) {
@@ -55,7 +56,7 @@ func tellClocks(cmd *cobra.Command, r *ingest.Report) {
 const otherZero = 365 * 24 * time.Hour
 
 func clockText(f *ingest.ClockFinding) string {
-	by := formatDuration(f.By.Abs())
+	by := words.Duration(f.By.Abs())
 	side := "after"
 	if f.By < 0 {
 		side = "before"
@@ -103,7 +104,7 @@ func clockText(f *ingest.ClockFinding) string {
 func shiftsText(shifts []time.Duration) string {
 	var texts []string
 	for _, d := range shifts[:min(len(shifts), 4)] {
-		texts = append(texts, formatDuration(d))
+		texts = append(texts, words.Duration(d))
 	}
 	if len(shifts) > 4 {
 		texts = append(texts, "and so on")

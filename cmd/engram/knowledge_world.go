@@ -16,6 +16,7 @@ import (
 	"github.com/seed-301d4374/engram/mind/knowledge/semmap"
 	"github.com/seed-301d4374/engram/mind/knowledge/swrl"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 // addImportWorldFlags adds the flags of what an import states in the world.
@@ -144,7 +145,7 @@ func exportSemanticMap(cmd *cobra.Command, item string) (rdf.Document, []rdf.Tri
 			return err
 		}
 		if item != "" && !f.Has(item) {
-			return unknownItem(f, item)
+			return view.Unknown(f, item)
 		}
 		o := semmap.WriteOptions{Root: item, Names: semmap.NewNames(w.Robot())}
 		o.Names.Learn(f)

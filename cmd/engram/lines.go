@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 // snapshotLines prints snapshots for people, a line each:
@@ -256,7 +257,7 @@ func shortDuration(d time.Duration) string {
 	case ms < 59_500:
 		return fmt.Sprintf("%.0f s", ms/1000)
 	}
-	return formatDuration(d)
+	return words.Duration(d)
 }
 
 // commonBase returns the longest ID above entities that contains all the given ones.

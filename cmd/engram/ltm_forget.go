@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/ltm/admin"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 func newLTMForget() *cobra.Command {
@@ -171,7 +172,7 @@ func refuseNowhere(cmd *cobra.Command, m engram.Service, store admin.Service, f 
 
 // sumOf says how much was forgotten.
 func sumOf(f *admin.Forgotten) string {
-	return fmt.Sprintf("%s on disk and %s in the working memory", countOf(f.Versions, "version"), formatCount(f.Volatile))
+	return fmt.Sprintf("%s on disk and %s in the working memory", countOf(f.Versions, "version"), words.Count(f.Volatile))
 }
 
 type forgottenJSON struct {
@@ -323,7 +324,7 @@ func repair(cmd *cobra.Command, k keeper, format string, args []string) error {
 		cmd.PrintErrf("%s, nothing is wrong\n", countOf(uint64(len(names)), "episode"))
 		return nil
 	}
-	cmd.PrintErrf("%s of %s repaired\n", formatCount(repaired), countOf(uint64(len(names)), "episode"))
+	cmd.PrintErrf("%s of %s repaired\n", words.Count(repaired), countOf(uint64(len(names)), "episode"))
 	switch {
 	case len(failed) > 0:
 		return fmt.Errorf("%s", strings.Join(failed, "; "))

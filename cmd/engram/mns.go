@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/fleet/mns"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 // entryJSON is an entry of the name system as mns prints it.
@@ -99,7 +100,7 @@ func noteLastKnown(cmd *cobra.Command, entries []mns.Entry) {
 }
 
 func ago(t engram.Time) string {
-	return formatDuration(max(engram.Now().Sub(t), 0).Round(100 * time.Millisecond))
+	return words.Duration(max(engram.Now().Sub(t), 0).Round(100 * time.Millisecond))
 }
 
 // serverText says which server a memory is at, and if that is silent.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 func newSegment() *cobra.Command {
@@ -70,18 +71,18 @@ func newSegmentLs() *cobra.Command {
 				objects = append(objects, o)
 				count := cellOf("", strconv.Itoa(o.KeepCount))
 				if o.KeepCount > 0 {
-					count.shown = formatCount(o.KeepCount)
+					count.shown = words.Count(o.KeepCount)
 				}
 				age, size := cellOf("", o.KeepAge), cellOf("", strconv.FormatInt(o.KeepBytes, 10))
 				if d.History.MaxAge > 0 {
-					age.shown = formatDuration(d.History.MaxAge)
+					age.shown = words.Duration(d.History.MaxAge)
 				}
 				if o.KeepBytes > 0 {
 					size.shown = byteSize(o.KeepBytes).String()
 				}
 				ahead := cellOf(o.MaxAhead, o.MaxAhead)
 				if d.MaxAhead >= 0 {
-					ahead.shown = formatDuration(cmp.Or(d.MaxAhead, engram.DefaultMaxAhead))
+					ahead.shown = words.Duration(cmp.Or(d.MaxAhead, engram.DefaultMaxAhead))
 				}
 				t.add(o.ID, o.Type, count, age, size, ahead, o.Durability)
 			}
@@ -240,7 +241,7 @@ func newSegmentRm() *cobra.Command {
 			}
 		}
 		what := fmt.Sprintf("This removes %s with all it holds in RAM, %s of %s, for good.", visible(id.String()),
-			countOf(uint64(snapshots), "snapshot"), map[bool]string{true: "1 entity", false: formatCount(entities) + " entities"}[entities == 1])
+			countOf(uint64(snapshots), "snapshot"), map[bool]string{true: "1 entity", false: words.Count(entities) + " entities"}[entities == 1])
 		if err := confirm(cmd, what); err != nil {
 			return err
 		}

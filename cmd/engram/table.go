@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -12,6 +15,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/words"
 )
 
 // table is what a command prints for people, and as CSV. Programs that read CSV get
@@ -50,11 +54,11 @@ func (t *table) add(values ...any) {
 		case cell:
 			row[i] = v
 		case int:
-			row[i] = cellOf(formatCount(v), strconv.Itoa(v))
+			row[i] = cellOf(words.Count(v), strconv.Itoa(v))
 		case int64:
-			row[i] = cellOf(formatCount(v), strconv.FormatInt(v, 10))
+			row[i] = cellOf(words.Count(v), strconv.FormatInt(v, 10))
 		case uint64:
-			row[i] = cellOf(formatCount(v), strconv.FormatUint(v, 10))
+			row[i] = cellOf(words.Count(v), strconv.FormatUint(v, 10))
 		case byteSize:
 			row[i] = cellOf(v.String(), strconv.FormatInt(int64(v), 10))
 		case engram.Time:
@@ -126,11 +130,14 @@ func secondTime(t engram.Time) cell {
 // brief, spare columns are left out, with a word, and wide ones are cut or folded.
 func (t *table) write(w io.Writer) error {
 	l := layoutOf(w)
-	lines := t.lines(l.width > 0)
+	if l.width == 0 {
+		return t.writePlain(w)
+	}
+	lines := t.lines()
 	width := make([]int, len(t.header))
 	for _, line := range lines {
 		for i, c := range line {
-			width[i] = max(width[i], uniseg.StringWidth(c.text))
+			width[i] = max(width[i], cellsWide(c.text))
 		}
 	}
 	hidden, left := t.fit(width, l.width)
@@ -143,7 +150,7 @@ func (t *table) write(w io.Writer) error {
 			if len(line) > 0 {
 				line = append(line, span{text: "  "})
 			}
-			if t.folded && l.width > 0 && i == len(cells)-1 {
+			if t.folded && i == len(cells)-1 {
 				if err := printFolded(w, line, c); err != nil {
 					return err
 				}
@@ -151,7 +158,7 @@ func (t *table) write(w io.Writer) error {
 				break
 			}
 			c.text = cutCell(c.text, width[i], i == len(cells)-1)
-			pad := span{text: strings.Repeat(" ", width[i]-uniseg.StringWidth(c.text))}
+			pad := span{text: strings.Repeat(" ", width[i]-cellsWide(c.text))}
 			if i < len(t.right) && t.right[i] {
 				line = append(line, pad, c)
 			} else {
@@ -171,20 +178,80 @@ func (t *table) write(w io.Writer) error {
 	return nil
 }
 
-// lines returns the header and the rows as they are shown.
-func (t *table) lines(onTerminal bool) [][]span {
+// writePlain prints the table where there is no terminal. A table may have as many rows as a world has items.
+func (t *table) writePlain(w io.Writer) error {
+	width := make([]int, len(t.header))
+	for i, h := range t.header {
+		width[i] = cellsWide(visible(h))
+	}
+	for _, row := range t.rows {
+		for i := range row {
+			width[i] = max(width[i], cellsWide(visible(row[i].shown)))
+		}
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	var line []byte
+	add := func(i int, text string) {
+		pad := width[i] - cellsWide(text)
+		if i > 0 {
+			line = append(line, "  "...)
+		}
+		left := i < len(t.right) && t.right[i]
+		if !left {
+			line = append(line, text...)
+		}
+		for range pad {
+			line = append(line, ' ')
+		}
+		if left {
+			line = append(line, text...)
+		}
+	}
+	end := func() error {
+		_, err := out.Write(append(bytes.TrimRight(line, " "), '\n'))
+		line = line[:0]
+		return err
+	}
+	for i, h := range t.header {
+		add(i, visible(h))
+	}
+	err := end()
+	for _, row := range t.rows {
+		for i := range row {
+			add(i, visible(row[i].shown))
+		}
+		err = cmp.Or(err, end())
+	}
+	return cmp.Or(err, out.Flush())
+}
+
+// cellsWide returns how many cells of a terminal a text takes: as many as it has characters, where these are of ASCII
+// or lines of a tree.
+func cellsWide(text string) int {
+	n := 0
+	for _, r := range text {
+		if (r < ' ' || r > '~') && (r < '─' || r > '╿') {
+			return uniseg.StringWidth(text)
+		}
+		n++
+	}
+	return n
+}
+
+// lines returns the header and the rows as a terminal shows them.
+func (t *table) lines() [][]span {
 	lines := make([][]span, 1, 1+len(t.rows))
 	for _, h := range t.header {
 		lines[0] = append(lines[0], span{faint, visible(h)})
 	}
 	now := engram.Now()
-	today, date := onTerminal && t.ofDay(now), now.String()[:len(dateLayout+" ")]
+	today, date := t.ofDay(now), now.String()[:len(dateLayout+" ")]
 	for _, row := range t.rows {
 		line := make([]span, len(row))
 		for i, c := range row {
 			text := c.shown
 			switch {
-			case onTerminal && c.brief != "":
+			case c.brief != "":
 				text = c.brief
 			case c.time != 0 && today:
 				text = strings.Replace(text, date, "", 1) // it may say "since" before

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"os/user"
 	"slices"
 	"strings"
@@ -13,8 +12,9 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 func newWorld() *cobra.Command {
@@ -64,6 +64,34 @@ func openWorld(cmd *cobra.Command, source world.Source, f func(m *client.Client,
 	return errors.Join(f(m, w), w.Close())
 }
 
+// withAnswers calls f with who answers questions about the world, and about those of robots: the server that has the memory
+// World, or this program where that server has not all that the question is about.
+func withAnswers(cmd *cobra.Command, robots []string, f func(answer.Service) error) error {
+	m, err := connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	patterns, err := world.PatternsOf(robots...)
+	if err != nil {
+		return err
+	}
+	if m.Hosts(client.WorldMemory, patterns...) {
+		if err := noteAway(cmd, m, robots); err != nil {
+			return err
+		}
+		return f(m.World())
+	}
+	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...))
+	if err != nil {
+		return err
+	}
+	if err := noteAway(cmd, m, robots); err != nil {
+		return errors.Join(err, w.Close())
+	}
+	return errors.Join(f(view.Of(w)), w.Close())
+}
+
 // lateCopy is from which age on a copy is told of: its owner is silent.
 const lateCopy = 3 * time.Second
 
@@ -102,66 +130,14 @@ func worldProvider(cmd *cobra.Command) string {
 	return cmp.Or(provider, "operator")
 }
 
-// unknownItem says that there is no item of the name, what was meant, or what became of it.
-func unknownItem(f *world.Forest, name string) error {
-	if s, ok := f.Removed(name); ok {
-		why := ""
-		if r := s.Item.Removed.Reason; r != "" {
-			why = ": " + r
-		}
-		if s, by := world.FromFuture(f, name, engram.Now()); s != nil {
-			why += "; " + fromFuture(s, by)
-		}
-		return engram.Errorf(engram.NotFound, name, "it was removed at %s by %s%s; --at shows the time before", formatSeconds(world.Corrected(f, &s.Said, removedAt(s))), s.Who(), why)
-	}
-	called := map[string]string{} // what items are called, and their names
-	for m := range f.All() {
-		if label := m.Label(); label != "" {
-			called[label] = m.Name
-		}
-		if m.Description != nil {
-			for _, spoken := range m.Description.SpokenNames {
-				called[spoken] = m.Name
-			}
-		}
-	}
-	for m := range f.All() {
-		called[m.Name] = m.Name
-	}
-	switch near := called[spelling.Nearest(name, slices.Sorted(maps.Keys(called)))]; {
-	case near != "":
-		return engram.Errorf(engram.NotFound, name, "there is no such item; did you mean %s?", near)
-	case f.Len() == 0:
-		return engram.Errorf(engram.NotFound, name, "there is no such item, nor any other: the world is empty")
-	}
-	return engram.Errorf(engram.NotFound, name, "there is no such item; 'engram world tree' lists them")
-}
-
-func removedAt(s *world.Statement) engram.Time { return cmp.Or(s.Item.Removed.Time, s.Time) }
-
 // formatSeconds writes a time without what is less than a second.
 func formatSeconds(t engram.Time) string { return t.String()[:len("2006-01-02 15:04:05")] }
 
 // completeItems completes the names of items.
 func completeItems(cmd *cobra.Command, _ []string, typed string) (found []string, _ cobra.ShellCompDirective) {
-	m, err := connect(cmd)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer m.Close()
-	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer w.Close()
-	f, err := w.View(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	for it := range f.All() {
-		if strings.HasPrefix(it.Name, typed) {
-			found = append(found, it.Name)
-		}
-	}
+	_ = withAnswers(cmd, nil, func(s answer.Service) (err error) {
+		found, err = s.Names(cmd.Context(), answer.Question{}, typed)
+		return err
+	})
 	return found, cobra.ShellCompDirectiveNoFileComp
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
 
 func newWorldCovers() *cobra.Command {
@@ -25,7 +25,9 @@ without a box is 2 m high above its outline.`,
 	}
 	addWorldReadFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return readWorld(cmd, func(format string, v *worldView) error { return printCovers(cmd, format, v, args[0]) })
+		return askWorld(cmd, func(format string, s answer.Service, q answer.Question) error {
+			return printCovers(cmd, format, s, q, args[0])
+		})
 	}
 	return cmd
 }
@@ -40,37 +42,29 @@ type coverJSON struct {
 	Unknown   string   `json:"unknown,omitempty"` // why nobody can say
 }
 
-func printCovers(cmd *cobra.Command, format string, v *worldView, what string) error {
-	var covers []world.Cover
-	var unknown []world.Uncovered
-	place, err := v.place(what)
-	if err == nil {
-		covers, unknown, err = v.Components().CoverItem(place.Name)
-	} else if strings.Contains(what, ",") {
-		frame, at, problem := v.point(what)
-		if problem != nil {
-			return problem
-		}
-		covers, unknown, err = v.Components().CoverPoint(frame, at)
-	} else if !strings.Contains(what, "/") {
-		err = unknownItem(v.Forest, what)
-	}
+func printCovers(cmd *cobra.Command, format string, s answer.Service, q answer.Question, what string) error {
+	covers, err := s.Covers(cmd.Context(), q, what)
 	if err != nil {
-		return err
+		return pointError(err, what)
 	}
 	out := &table{header: []string{"COMPONENT", "KIND", "RUNS", "DISTANCE", "SHARE", "STARTED BY"}, right: []bool{3: true, 4: true}}
 	var objects []coverJSON
 	for i := range covers {
 		c := &covers[i]
-		objects = append(objects, coverJSON{c.Name, c.Component.Kind, c.Component.Running, &c.Distance, c.Share, c.Component.StartedBy, ""})
-		out.add(c.Name, c.Component.Kind, yesNo(c.Component.Running), formatRounded(c.Distance, 3)+" m", fmt.Sprintf("%.0f %%", 100*c.Share), c.Component.StartedBy)
+		o := coverJSON{Component: c.Name, Kind: c.Kind, Running: c.Running, Share: c.Share, StartedBy: c.StartedBy, Unknown: c.Unknown}
+		if c.Unknown == "" {
+			o.Distance = &c.Distance
+			out.add(c.Name, c.Kind, yesNo(c.Running), formatRounded(c.Distance, 3)+" m", fmt.Sprintf("%.0f %%", 100*c.Share), c.StartedBy)
+		}
+		objects = append(objects, o)
 	}
-	if len(covers) == 0 && format == "table" {
+	if len(out.rows) == 0 && format == "table" {
 		cmd.PrintErrf("engram: no component reaches %s; 'engram world components' lists them\n", visible(what))
 	}
-	for _, u := range unknown {
-		objects = append(objects, coverJSON{Component: u.Name, Kind: u.Component.Kind, Running: u.Component.Running, StartedBy: u.Component.StartedBy, Unknown: u.Why})
-		cmd.PrintErrf("engram: of %s it is not known: %s\n", visible(u.Name), visible(u.Why))
+	for _, c := range covers {
+		if c.Unknown != "" {
+			cmd.PrintErrf("engram: of %s it is not known: %s\n", visible(c.Name), visible(c.Unknown))
+		}
 	}
 	return print(cmd.OutOrStdout(), format, out, objects)
 }
@@ -94,11 +88,15 @@ both are there. --pipes prints what one writes and another one reads.`,
 	addWorldReadFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		pipes, _ := cmd.Flags().GetBool("pipes")
-		return readWorld(cmd, func(format string, v *worldView) error {
-			if pipes {
-				return printPipes(cmd, format, v)
+		return askWorld(cmd, func(format string, s answer.Service, q answer.Question) error {
+			all, passed, err := s.Components(cmd.Context(), q)
+			if err != nil {
+				return err
 			}
-			return printComponents(cmd, format, v)
+			if pipes {
+				return printPipes(cmd, format, passed)
+			}
+			return printComponents(cmd, format, all)
 		})
 	}
 	return cmd
@@ -110,10 +108,10 @@ type pipeJSON struct {
 	To      string `json:"to"`
 }
 
-func printPipes(cmd *cobra.Command, format string, v *worldView) error {
+func printPipes(cmd *cobra.Command, format string, pipes []answer.Pipe) error {
 	out := &table{header: []string{"FROM", "THROUGH", "TO"}}
 	var objects []pipeJSON
-	for _, p := range v.Components().Pipes() {
+	for _, p := range pipes {
 		objects = append(objects, pipeJSON(p))
 		out.add(p.From, p.Through, p.To)
 	}
@@ -133,20 +131,19 @@ type componentJSON struct {
 	Provider  string   `json:"provider"`
 }
 
-func printComponents(cmd *cobra.Command, format string, v *worldView) error {
+func printComponents(cmd *cobra.Command, format string, components []answer.Component) error {
 	out := &table{header: []string{"COMPONENT", "KIND", "RUNS", "ITEM", "INPUTS", "OUTPUTS", "STARTED BY"}}
 	var objects []componentJSON
-	for s := range v.Components().All() {
-		c := s.Component
-		objects = append(objects, *v.componentObject(s))
-		out.add(s.Name, c.Kind, yesNo(c.Running), yesNo(v.Has(s.Name)), strings.Join(c.Inputs, ", "), strings.Join(c.Outputs, ", "), c.StartedBy)
+	for i := range components {
+		c := &components[i]
+		objects = append(objects, *componentObject(c))
+		out.add(c.Name, c.Kind, yesNo(c.Running), yesNo(c.Item), strings.Join(c.Inputs, ", "), strings.Join(c.Outputs, ", "), c.StartedBy)
 	}
 	return print(cmd.OutOrStdout(), format, out, objects)
 }
 
-func (v *worldView) componentObject(s *world.ComponentStatement) *componentJSON {
-	c := s.Component
-	return &componentJSON{s.Name, c.Kind, c.Robot, c.Running, v.Has(s.Name), c.Frame, c.Inputs, c.Outputs, c.StartedBy, s.Who()}
+func componentObject(c *answer.Component) *componentJSON {
+	return &componentJSON{c.Name, c.Kind, c.Robot, c.Running, c.Item, c.Frame, c.Inputs, c.Outputs, c.StartedBy, c.SaidBy}
 }
 
 // text puts a component into words.

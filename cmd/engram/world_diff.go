@@ -15,6 +15,8 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 func newWorldDiff() *cobra.Command {
@@ -60,29 +62,33 @@ func diffWorlds(cmd *cobra.Command, args []string) error {
 	if times.End < times.Start {
 		return usagef("the range %s ends before it starts", args[0])
 	}
-	marks, err := marksFlag(cmd)
+	q, err := worldQuestion(cmd)
 	if err != nil {
 		return err
 	}
-	return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
-		after, err := viewAfter(cmd, w, marks)
-		if err != nil {
-			return err
-		}
-		before, err := w.Past(cmd.Context(), times.Start, nil)
-		if err == nil && span.end != nil {
-			after, err = w.Past(cmd.Context(), times.End, nil)
-		}
+	format, err := outputFormat(cmd)
+	if err != nil {
+		return err
+	}
+	d := answer.Diff{From: times.Start, Threshold: th}
+	if span.end != nil {
+		d.To = &times.End
+	}
+	return withAnswers(cmd, q.Robots, func(s answer.Service) error {
+		opening := &openingBar{cmd: cmd}
+		defer opening.end()
+		q.Opening = opening.set
+		differences, err := s.Diff(cmd.Context(), q, d)
 		if err != nil {
 			return err
 		}
 		out := &table{header: []string{"ITEM", "CHANGE", "HOW"}}
 		var objects []diffJSON
-		for _, d := range world.Diff(before, after, th) {
-			o := diffObject(after, &d)
+		for i := range differences {
+			o := diffObject(&differences[i])
 			objects = append(objects, o)
 			for _, c := range o.changes() {
-				out.add(d.Name, c[0], c[1])
+				out.add(o.Name, c[0], c[1])
 			}
 		}
 		if len(objects) == 0 && format == "table" {
@@ -145,7 +151,7 @@ func watchWorld(cmd *cobra.Command, _ []string) error {
 				return err
 			}
 			for _, d := range world.Diff(before, c.Forest, pose.Threshold{}, c.Names...) {
-				o := diffObject(c.Forest, &d)
+				o := diffObject(new(view.Difference(c.Forest, &d)))
 				o.Time = new(min(c.Since(d.Name), engram.Now()))
 				if err := lines.print(format, &o); err != nil {
 					return err
@@ -217,39 +223,17 @@ type exchangeJSON struct {
 	To   any    `json:"to"`
 }
 
-func diffObject(after *world.Forest, d *world.Difference) diffJSON {
-	o := diffJSON{Name: d.Name, Came: d.Before == nil, Went: d.After == nil}
+func diffObject(d *answer.Difference) diffJSON {
+	o := diffJSON{
+		Name: d.Name, Came: d.Came, Went: d.Went, Reason: d.Reason, By: d.By, Moved: (*movementJSON)(d.Moved), Parent: exchangeObject(d.Parent, d.Came),
+		Label: exchangeObject(d.Label, false), Kinds: exchangeObject(d.Kinds, false), Described: d.Described,
+	}
 	switch {
-	case o.Went:
-		if s, ok := after.Removed(d.Name); ok {
-			o.Reason, o.By = s.Item.Removed.Reason, s.Who()
-		}
-		return o
-	case o.Came:
-		o.Parent = &exchangeJSON{To: parentName(d.After)}
-	case d.Reparented:
-		o.Parent = &exchangeJSON{From: parentName(d.Before), To: parentName(d.After)}
-	}
-	o.By = strings.Join(speakers(d.After), ", ")
-	if o.Came {
-		return o
-	}
-	if d.Moved {
-		o.Moved = &movementJSON{d.Trans, d.Rot}
-	}
-	if d.Relabelled {
-		o.Label = &exchangeJSON{From: d.Before.Label(), To: d.After.Label()}
-	}
-	if world.Unlike(d.Before.Description, d.After.Description) {
-		o.Kinds = &exchangeJSON{From: strings.Join(kindsOf(d.Before), ", "), To: strings.Join(kindsOf(d.After), ", ")}
-	}
-	switch had, has := d.Before.Placement != nil, d.After.Placement != nil; {
-	case has && !had:
+	case d.PoseKnown:
 		o.Pose = "known now"
-	case had && !has:
+	case d.PoseUnknown:
 		o.Pose = "not known any more"
 	}
-	o.Described = d.Redescribed
 	switch {
 	case d.Linked:
 		o.Component = "linked"
@@ -258,22 +242,27 @@ func diffObject(after *world.Forest, d *world.Difference) diffJSON {
 	}
 	for _, s := range d.States {
 		x := exchangeJSON{Name: s.Name}
-		if s.Before != nil {
-			x.From = valueObject(s.Before.State.Value)
+		if s.From != nil {
+			x.From = s.From
 		}
-		if s.After != nil {
-			x.To = valueObject(s.After.State.Value)
+		if s.To != nil {
+			x.To = s.To
 		}
 		o.States = append(o.States, x)
 	}
 	return o
 }
 
-func parentName(m *world.Merged) string {
-	if m.Structure == nil {
-		return ""
+// exchangeObject returns a text before and after; of what came there is none before.
+func exchangeObject(x *answer.Exchange, came bool) *exchangeJSON {
+	if x == nil {
+		return nil
 	}
-	return m.Structure.Parent
+	o := &exchangeJSON{From: x.From, To: x.To}
+	if came {
+		o.From = nil
+	}
+	return o
 }
 
 // changes puts it into words: what changed, and how.

@@ -6,9 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/mind/world"
-	"github.com/seed-301d4374/engram/mind/world/files"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
 
 func newWorldExport() *cobra.Command {
@@ -40,7 +38,7 @@ func exportWorld(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f := cmd.Flags()
-	var o files.Options
+	var o answer.Export
 	o.Nested, _ = f.GetBool("nested")
 	format, _ := f.GetString("output")
 	if o.JSON = format == "json"; !o.JSON && format != "yaml" {
@@ -53,22 +51,18 @@ func exportWorld(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	marks, err := marksFlag(cmd)
+	q, err := worldQuestion(cmd)
 	if err != nil {
 		return err
 	}
-	return openWorld(cmd, world.Operator, func(_ *client.Client, w *world.Memory) error {
-		forest, err := viewAfter(cmd, w, marks)
-		if err == nil && past {
-			forest, err = w.Past(cmd.Context(), at, nil)
-		}
-		if err != nil {
-			return err
-		}
-		if o.Item != "" && !forest.Has(o.Item) {
-			return unknownItem(forest, o.Item)
-		}
-		text, notes, err := files.Write(forest, o)
+	if past {
+		q.At = &at
+	}
+	return withAnswers(cmd, q.Robots, func(s answer.Service) error {
+		opening := &openingBar{cmd: cmd}
+		defer opening.end()
+		q.Opening = opening.set
+		text, notes, err := s.Export(cmd.Context(), q, o)
 		if err != nil {
 			return err
 		}

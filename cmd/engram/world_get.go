@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
 
 func newWorldGet() *cobra.Command {
@@ -26,30 +28,30 @@ func newWorldGet() *cobra.Command {
 	}
 	addWorldReadFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return readWorld(cmd, func(format string, v *worldView) error {
+		return askWorld(cmd, func(format string, s answer.Service, q answer.Question) error {
 			out := itemTable()
+			var items []*answer.Item
+			err := s.Items(cmd.Context(), q, args, !tabular(format) || format == "table", func(rows []answer.Row) error {
+				for i := range rows {
+					r := &rows[i]
+					out.rows = append(out.rows, rowCells(r, format == "csv", text(r.Name)))
+					if r.Item != nil {
+						items = append(items, r.Item)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if format == "table" {
+				return printBlocks(cmd, items)
+			}
 			var objects []itemJSON
-			for _, name := range args {
-				m, err := v.must(name)
-				if err != nil {
-					return err
-				}
-				o, a := v.object(m), v.account(name)
-				objects = append(objects, o)
-				out.add(append([]any{name}, v.cells(m, &a)...)...)
+			for _, it := range items {
+				objects = append(objects, itemObject(it))
 			}
-			if format != "table" {
-				return print(cmd.OutOrStdout(), format, out, objects)
-			}
-			for i := range objects {
-				if i > 0 {
-					cmd.Println()
-				}
-				if err := v.block(cmd.OutOrStdout(), &objects[i]); err != nil {
-					return err
-				}
-			}
-			return nil
+			return print(cmd.OutOrStdout(), format, out, objects)
 		})
 	}
 	return cmd
@@ -60,12 +62,25 @@ func itemTable() *table {
 	return &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}, spare: []string{"SAID BY"}}
 }
 
-// block prints an item for people.
-func (v *worldView) block(w io.Writer, o *itemJSON) error {
-	a := v.account(o.Name)
+// printBlocks prints items for people.
+func printBlocks(cmd *cobra.Command, items []*answer.Item) error {
+	for i, it := range items {
+		if i > 0 {
+			cmd.Println()
+		}
+		if err := printBlock(cmd.OutOrStdout(), it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printBlock prints an item for people.
+func printBlock(w io.Writer, it *answer.Item) error {
+	o := itemObject(it)
 	err := printWhole(w, span{bright, o.Name})
 	if err == nil {
-		err = printFolded(w, []span{{text: "  "}}, span{text: a.String()})
+		err = printFolded(w, []span{{text: "  "}}, span{text: it.Account})
 	}
 	line := func(name, value string) {
 		if value != "" && err == nil {
@@ -109,8 +124,8 @@ func (v *worldView) block(w io.Writer, o *itemJSON) error {
 	for i, key := range slices.Sorted(maps.Keys(o.Properties)) {
 		line(first(i, "properties"), key+" = "+valueText(o.Properties[key]))
 	}
-	for i, s := range o.States {
-		line(first(i, "states"), fmt.Sprintf("%s = %s (%s, said %s by %s)", s.Name, valueText(s.Value), percent(s.Confidence), world.Ago(v.at.Sub(s.since)), s.Provider))
+	for i, s := range it.States {
+		line(first(i, "states"), fmt.Sprintf("%s = %s (%s, said %s by %s)", s.Name, valueText(s.Value), percent(s.Confidence), world.Ago(it.Time.Sub(s.Since)), s.SaidBy))
 	}
 	if o.Joint != nil {
 		line("joint", o.Joint.text())
@@ -120,8 +135,8 @@ func (v *worldView) block(w io.Writer, o *itemJSON) error {
 	}
 	line("maps", strings.Join(o.Maps, ", "))
 	line("seen in", o.SeenIn)
-	for i, s := range o.Statements {
-		line(first(i, "said by"), s.text(v.at))
+	for i := range it.Statements {
+		line(first(i, "said by"), saidText(&it.Statements[i], it.Time))
 	}
 	return err
 }
@@ -132,7 +147,7 @@ func shortPath(path []string) []string {
 	if len(path) <= 2*ends+1 {
 		return path
 	}
-	return slices.Concat(path[:ends], []string{fmt.Sprintf("… %s more …", formatCount(len(path)-2*ends))}, path[len(path)-ends:])
+	return slices.Concat(path[:ends], []string{fmt.Sprintf("… %s more …", words.Count(len(path)-2*ends))}, path[len(path)-ends:])
 }
 
 // first returns the name of a line for the first of several.
@@ -207,8 +222,8 @@ func (j *itemJointJSON) text() string {
 	return text
 }
 
-// text says who says what of an item since when, and what of it does not count.
-func (s *itemSaidJSON) text(now engram.Time) string {
+// saidText says who says what of an item since when, and what of it does not count.
+func saidText(s *answer.Statement, now engram.Time) string {
 	who := s.Provider
 	if s.Robot != "" {
 		who = s.Robot + ":" + s.Provider
@@ -218,9 +233,9 @@ func (s *itemSaidJSON) text(now engram.Time) string {
 		in = ", " + s.Home
 	}
 	if len(s.Says) == 0 {
-		return fmt.Sprintf("%s%s %s, %s: nothing any more", who, in, world.Ago(now.Sub(s.since)), formatSeconds(s.since))
+		return fmt.Sprintf("%s%s %s, %s: nothing any more", who, in, world.Ago(now.Sub(s.Since)), formatSeconds(s.Since))
 	}
-	text := fmt.Sprintf("%s (%s%s) %s, %s", who, s.Source, in, world.Ago(now.Sub(s.since)), formatSeconds(s.since))
+	text := fmt.Sprintf("%s (%s%s) %s, %s", who, s.Source, in, world.Ago(now.Sub(s.Since)), formatSeconds(s.Since))
 	gone := slices.Contains(s.Says, "removed")
 	says := slices.DeleteFunc(slices.Clone(s.Says), func(what string) bool { return what == "removed" && len(s.Says) > 1 })
 	text += ": " + strings.Join(says, ", ")

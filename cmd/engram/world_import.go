@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/world"
 	"github.com/seed-301d4374/engram/mind/world/files"
 )
@@ -320,7 +321,7 @@ func readGrid(cmd *cobra.Command, file, name string) (*files.Content, error) {
 	free, occupied, unknown := g.Count()
 	c := &files.Content{Maps: []files.Map{m}, Notes: g.Notes}
 	c.Notes = append(c.Notes, fmt.Sprintf("%s: %d x %d cells of %g m: %s free, %s occupied, %s unknown",
-		file, g.Width, g.Height, g.Resolution, formatCount(free), formatCount(occupied), formatCount(unknown)))
+		file, g.Width, g.Height, g.Resolution, words.Count(free), words.Count(occupied), words.Count(unknown)))
 	if len(describes) == 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%s: the map %s describes no item, so no query for a place finds it; name one with --describes", file, name))
 	}
@@ -385,7 +386,7 @@ func meshesNamed(n int) string {
 	if n == 1 {
 		return "1 mesh is named"
 	}
-	return formatCount(n) + " meshes are named"
+	return words.Count(n) + " meshes are named"
 }
 
 // unreachable says why there is nothing at a URL; "" if there is.

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/core/idf"
-	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/pose"
-	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
 
 // itemJSON is an item as the commands of world print it.
@@ -89,8 +86,6 @@ type itemStateJSON struct {
 	Provider   string      `json:"provider"`
 	Time       engram.Time `json:"time"` // by the clock of who says so
 	HalfLife   string      `json:"half_life,omitempty"`
-
-	since engram.Time // Time by this robot's clock
 }
 
 type itemJointJSON struct {
@@ -122,109 +117,20 @@ type itemSaidJSON struct {
 	Says     []string    `json:"says"`             // structure, pose, description or removed
 	Counts   []string    `json:"counts"`           // of these
 	Reason   string      `json:"reason,omitempty"`
-
-	since engram.Time // Time by this robot's clock
 }
 
 func list3(v pose.Vec3) [3]float64 { return [3]float64{v.X, v.Y, v.Z} }
 
-// object returns all that is known of an item that is there.
-func (v *worldView) object(m *world.Merged) itemJSON {
-	a := v.account(m.Name)
-	o := itemJSON{Name: m.Name, Parent: a.Parent, Label: m.Label(), Present: a.Present(), Provisional: a.Provisional, Notes: v.remarks(m, &a)}
-	o.Path = v.pathTo(m.Name)
-	if a.Provisional != "" {
-		o.Notes = o.Notes[1:]
+// itemObject returns an item as commands print it.
+func itemObject(it *answer.Item) itemJSON {
+	o := itemJSON{
+		Name: it.Name, Kinds: it.Kinds, Parent: it.Parent, Path: it.Path, Label: it.Label, SpokenNames: it.SpokenNames, Class: it.Class,
+		Pose: itemPoseObject(it.Pose), InRoot: itemPoseObject(it.InRoot), Place: (*itemPlaceJSON)(it.Place), Robot: (*itemRobotJSON)(it.Robot),
+		Detection: (*itemDetectionJSON)(it.Detection), Maintainer: it.Maintainer, Properties: propertyObjects(it.Properties), SeenIn: it.SeenIn,
+		Maps: it.Maps, Present: it.Present, Provisional: it.Provisional, Notes: it.Notes,
 	}
-	if o.Pose = v.poseIn(a.Parent, m); o.Pose == nil {
-		o.Pose = v.poseIn("", m)
-	}
-	for _, above := range o.Path {
-		if above == m.Name || above == a.Parent {
-			break
-		}
-		if o.InRoot = v.poseIn(above, m); o.InRoot != nil {
-			break // a city above may have no pose
-		}
-	}
-	if d := m.Description; d != nil {
-		o.describe(d)
-	}
-	if m.SeenIn != nil {
-		o.SeenIn = m.SeenIn.String()
-	}
-	states, _ := v.States(m.Name) // the item is there
-	for _, s := range states {
-		since := world.Corrected(v.Forest, &s.Said, s.Time)
-		state := itemStateJSON{
-			Name: s.State.Name, Value: valueObject(s.State.Value), Confidence: s.ConfidenceAt(v.at.Add(s.Time.Sub(since))), Source: s.State.Source.String(),
-			Provider: s.Who(), Time: s.Time, since: since,
-		}
-		if s.State.HalfLife > 0 {
-			state.HalfLife = formatDuration(s.State.HalfLife)
-		}
-		o.States = append(o.States, state)
-	}
-	if j, err := v.Joint(m.Name); err == nil {
-		o.Joint = jointObject(j)
-	}
-	if c, err := v.Components().Get(m.Name); err == nil {
-		o.Component = v.componentObject(c)
-	}
-	for s := range v.Maps().All() {
-		if slices.Contains(s.Map.Describes, m.Name) {
-			o.Maps = append(o.Maps, s.Name)
-		}
-	}
-	if a.Known {
-		o.Belief = &itemBeliefJSON{a.P, a.Seen, a.By, a.Source.String(), a.Looked, a.String()}
-	}
-	for _, s := range v.Statements(m.Name) {
-		said := saidObject(v.Forest, m, s)
-		said.since = world.Corrected(v.Forest, &s.Said, s.Time)
-		o.Statements = append(o.Statements, said)
-	}
-	return o
-}
-
-// pathTo returns the names from the root to an item.
-func (v *worldView) pathTo(name string) []string {
-	path, _ := v.PathToRoot(name) // the item is there
-	names := make([]string, len(path))
-	for i, m := range path {
-		names[len(path)-1-i] = m.Name
-	}
-	return names
-}
-
-// poseIn returns where an item is in its parent or another item, or, without one, in the frame
-// that its pose names; nil if nobody knows.
-func (v *worldView) poseIn(frame string, m *world.Merged) *itemPoseJSON {
-	if frame == "" && m.Placement != nil {
-		frame = m.Placement.Frame
-	}
-	if frame == "" {
-		return nil
-	}
-	at, err := v.Pose(frame, m.Name)
-	if err != nil {
-		return nil
-	}
-	o := &itemPoseJSON{Frame: frame, Translation: list3(at.Pose.T), Rotation: quatObject(at.Pose.R)}
-	o.Uncertainty, o.Covariance = covObject(&at.Cov)
-	if at.Cov.State() == pose.Exact {
-		o.Covariance = nil
-	}
-	return o
-}
-
-func (o *itemJSON) describe(d *world.Description) {
-	o.Kinds, o.SpokenNames, o.Maintainer, o.Properties = d.Kinds, d.SpokenNames, d.Maintainer, valueObjects(d.Properties)
-	if d.Class != nil {
-		o.Class = d.Class.String()
-	}
-	if s := d.Shape; s != nil {
-		o.Shape = &itemShapeJSON{Kind: s.Kind.String(), Size: list3(s.Size), Mesh: s.Mesh}
+	if s := it.Shape; s != nil {
+		o.Shape = &itemShapeJSON{Kind: s.Kind, Size: list3(s.Size), Mesh: s.Mesh}
 		if s.Pose != nil {
 			o.Shape.Pose = placeObject(*s.Pose)
 		}
@@ -232,75 +138,60 @@ func (o *itemJSON) describe(d *world.Description) {
 			o.Shape.Outline = append(o.Shape.Outline, list3(corner))
 		}
 	}
-	if d.Box != nil {
-		o.Box = &itemBoxJSON{*placeObject(d.Box.Pose), list3(d.Box.Size)}
+	if it.Box != nil {
+		o.Box = &itemBoxJSON{*placeObject(it.Box.Pose), list3(it.Box.Size)}
 	}
-	if d.Place != nil {
-		o.Place = &itemPlaceJSON{d.Place.Level, d.Place.Number}
+	for _, s := range it.States {
+		state := itemStateJSON{Name: s.Name, Value: s.Value, Confidence: s.Confidence, Source: s.Source, Provider: s.SaidBy, Time: s.Time}
+		if s.HalfLife > 0 {
+			state.HalfLife = words.Duration(s.HalfLife)
+		}
+		o.States = append(o.States, state)
 	}
-	if d.Robot != nil {
-		o.Robot = &itemRobotJSON{d.Robot.Odom, d.Robot.Base}
+	if it.Joint != nil {
+		o.Joint = jointObject(it.Joint)
 	}
-	if d.Detection != nil {
-		o.Detection = &itemDetectionJSON{d.Detection.Methods, d.Detection.Tags}
+	if it.Component != nil {
+		o.Component = componentObject(it.Component)
 	}
-}
-
-// valueObject returns a value of a state or property as JSON has it, as payloads do: what JSON has
-// no number for is a text.
-func valueObject(v any) any {
-	b, err := idf.EncodeValue(v)
-	t, known := memories.Type(engram.ValueType)
-	if err != nil || !known {
-		return fmt.Sprint(v)
+	if b := it.Belief; b != nil {
+		o.Belief = &itemBeliefJSON{b.P, b.Seen, b.By, b.Source, b.Looked, it.Account}
 	}
-	j, err := t.JSON(b, idf.JSONOptions{SummarizeBytes: 256})
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return json.RawMessage(j)
-}
-
-func valueObjects(values map[string]any) map[string]any {
-	objects := make(map[string]any, len(values))
-	for name, v := range values {
-		objects[name] = valueObject(v)
-	}
-	return objects
-}
-
-func jointObject(j *world.Articulation) *itemJointJSON {
-	o := &itemJointJSON{Kind: j.Kind.String(), Base: j.Base, Value: j.Value, Sigma: j.Sigma, Radius: j.Radius, Serves: j.Serves}
-	if j.Limits != nil {
-		o.Lower, o.Upper = &j.Limits.Lower, &j.Limits.Upper
+	for i := range it.Statements {
+		s := &it.Statements[i]
+		o.Statements = append(o.Statements, itemSaidJSON{
+			Provider: s.Provider, Robot: s.Robot, Home: s.Home, Source: s.Source, Time: s.Time,
+			Says: append([]string{}, s.Says...), Counts: append([]string{}, s.Counts...), Reason: s.Reason,
+		})
 	}
 	return o
 }
 
-func saidObject(f *world.Forest, m *world.Merged, s *world.Statement) itemSaidJSON {
-	home := map[world.Home]string{world.InInstance: "Object/Instance", world.InAttachment: "Object/Attachments"}[s.Home]
-	o := itemSaidJSON{Provider: s.Provider, Robot: s.Robot, Home: home, Time: s.Time, Says: []string{}, Counts: []string{}}
-	for _, g := range []struct {
-		name string
-		said bool
-		won  bool
-	}{
-		{"parent", s.Item.Structure != nil, m.Structured == s},
-		{"pose", s.Item.Placement != nil, m.Placed == s},
-		{"description", s.Item.Description != nil, s.Item.Description != nil && world.Describes(f, s)},
-	} {
-		if g.said {
-			o.Says = append(o.Says, g.name)
-		}
-		if g.said && g.won {
-			o.Counts = append(o.Counts, g.name)
-		}
+// itemPoseObject returns where an item is; nil if nobody knows.
+func itemPoseObject(p *answer.Pose) *itemPoseJSON {
+	if p == nil {
+		return nil
 	}
-	if r := s.Item.Removed; r != nil {
-		o.Says, o.Reason = append(o.Says, "removed"), r.Reason
+	o := &itemPoseJSON{Frame: p.Frame, Translation: list3(p.Pose.T), Rotation: quatObject(p.Pose.R)}
+	o.Uncertainty, o.Covariance = covObject(&p.Cov)
+	if p.Cov.State() == pose.Exact {
+		o.Covariance = nil
 	}
-	if len(o.Says) > 0 { // what is withdrawn has none
-		o.Source = s.Item.Source.String()
+	return o
+}
+
+func propertyObjects(properties []answer.Property) map[string]any {
+	objects := make(map[string]any, len(properties))
+	for _, p := range properties {
+		objects[p.Name] = p.Value
+	}
+	return objects
+}
+
+func jointObject(j *answer.ItemJoint) *itemJointJSON {
+	o := &itemJointJSON{Kind: j.Kind, Base: j.Base, Value: j.Value, Sigma: j.Sigma, Radius: j.Radius, Serves: j.Serves}
+	if j.Limits != nil {
+		o.Lower, o.Upper = &j.Limits.Lower, &j.Limits.Upper
 	}
 	return o
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 func newWorldArticulate() *cobra.Command {
@@ -57,13 +59,7 @@ func articulate(cmd *cobra.Command, args []string, _ string) error {
 	case len(args) == 0 && stated:
 		return usagef("which joint? engram world articulate JOINT …")
 	case len(args) == 0:
-		return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
-			f, err := w.View(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return printJoints(cmd, format, f)
-		})
+		return askWorld(cmd, func(format string, s answer.Service, q answer.Question) error { return printJoints(cmd, format, s, q) })
 	case !stated:
 		return usagef("what is stated of %s? Its --value, or with --base, --moved and --kind what it is", args[0])
 	case cmd.Flags().Changed("sigma") && !cmd.Flags().Changed("value"):
@@ -98,7 +94,7 @@ func articulate(cmd *cobra.Command, args []string, _ string) error {
 			}
 			for _, name := range []string{a.Base, a.Moved} {
 				if !f.Has(name) {
-					cmd.PrintErrf("engram: %s\n", visible(noItem(f, name)))
+					cmd.PrintErrf("engram: %s\n", visible(view.Missing(f, name)))
 				}
 			}
 		}
@@ -207,7 +203,7 @@ func newWorldJoints() *cobra.Command {
 	}
 	addWorldReadFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return readWorld(cmd, func(format string, v *worldView) error { return printJoints(cmd, format, v.Forest) })
+		return askWorld(cmd, func(format string, s answer.Service, q answer.Question) error { return printJoints(cmd, format, s, q) })
 	}
 	return cmd
 }
@@ -223,16 +219,21 @@ type jointJSON struct {
 	Notes     []string   `json:"notes,omitempty"`
 }
 
-func printJoints(cmd *cobra.Command, format string, f *world.Forest) error {
+func printJoints(cmd *cobra.Command, format string, s answer.Service, q answer.Question) error {
+	joints, err := s.Joints(cmd.Context(), q)
+	if err != nil {
+		return err
+	}
 	out := &table{header: []string{"JOINT", "KIND", "BASE", "MOVED", "VALUE", "LIMITS", "SAID BY", "NOTE"}, spare: []string{"SAID BY", "KIND", "BASE"}}
 	var objects []jointJSON
-	for j := range f.Joints().All() {
+	for i := range joints {
+		j := &joints[i]
 		o := jointJSON{
-			Name: j.Name, Moved: j.Moved, itemJointJSON: *jointObject(j.Articulation), Reference: j.Reference,
-			Pose: placeObject(j.Pose), Direction: list3(j.Direction), Provider: j.Described.Who(),
+			Name: j.Name, Moved: j.Moved, itemJointJSON: *jointObject(&j.ItemJoint), Reference: j.Reference,
+			Pose: placeObject(j.Pose), Direction: list3(j.Direction), Provider: j.SaidBy, Notes: j.Notes,
 		}
 		unit, limits, value := " rad", "-", "-"
-		if j.Kind == world.Prismatic {
+		if j.Kind == world.Prismatic.String() {
 			unit = " m"
 		}
 		if j.Limits != nil {
@@ -242,14 +243,6 @@ func printJoints(cmd *cobra.Command, format string, f *world.Forest) error {
 			if value = formatNumber(*j.Value) + unit; j.Sigma > 0 {
 				value += " ± " + formatNumber(j.Sigma)
 			}
-		}
-		for _, name := range []string{j.Base, j.Moved} {
-			if !f.Has(name) {
-				o.Notes = append(o.Notes, strings.TrimSuffix(noItem(f, name), " yet"))
-			}
-		}
-		if l := j.Limits; j.Value != nil && l != nil && (*j.Value < l.Lower-1e-9 || *j.Value > l.Upper+1e-9) {
-			o.Notes = append(o.Notes, "its value is outside of its limits")
 		}
 		objects = append(objects, o)
 		out.add(j.Name, j.Kind, j.Base, j.Moved, value, limits, o.Provider, strings.Join(o.Notes, "; "))

@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
@@ -63,15 +64,11 @@ type mapJSON struct {
 	Properties map[string]any `json:"properties,omitempty"`
 }
 
-func mapObject(c *world.MapChoice, serves bool) mapJSON {
-	m := c.Map
+func mapObject(m *answer.Map) mapJSON {
 	o := mapJSON{
-		Name: c.Name, Serves: serves, Why: c.Reasons, Kind: m.Kind.String(), Describes: m.Describes, Frame: m.Frame, Resolution: m.Resolution,
-		Format: m.Format, URL: m.URL, SHA256: m.SHA256, Sensors: m.Sensors, Algorithms: m.Algorithms, Author: m.Author, Quality: m.Quality,
-		Provider: c.Who(), Time: c.Time, Properties: valueObjects(m.Properties),
-	}
-	if m.Link != (engram.ID{}) {
-		o.Link = m.Link.String()
+		Name: m.Name, Serves: m.Serves, Why: m.Why, Kind: m.Kind, Describes: m.Describes, Frame: m.Frame, Resolution: m.Resolution,
+		Format: m.Format, URL: m.URL, Link: m.Link, SHA256: m.SHA256, Sensors: m.Sensors, Algorithms: m.Algorithms, Author: m.Author, Quality: m.Quality,
+		Provider: m.SaidBy, Time: m.Time, Properties: propertyObjects(m.Properties),
 	}
 	if m.Created != 0 {
 		o.Created = &m.Created
@@ -81,41 +78,34 @@ func mapObject(c *world.MapChoice, serves bool) mapJSON {
 
 func chooseMaps(cmd *cobra.Command, args []string) error {
 	f := cmd.Flags()
-	var q world.MapQuery
-	q.Sensors, _ = f.GetStringSlice("sensor")
-	q.Algorithms, _ = f.GetStringSlice("algorithm")
-	if word, _ := f.GetString("kind"); word != "" {
-		i := slices.Index(world.MapKinds, word)
-		if i < 0 {
-			return usagef("--kind %s: %s", word, listed(world.MapKinds, "or"))
-		}
-		q.Kind = new(world.MapKind(i))
+	var of answer.Maps
+	of.Sensors, _ = f.GetStringSlice("sensor")
+	of.Algorithms, _ = f.GetStringSlice("algorithm")
+	if of.Kind, _ = f.GetString("kind"); of.Kind != "" && !slices.Contains(world.MapKinds, of.Kind) {
+		return usagef("--kind %s: %s", of.Kind, listed(world.MapKinds, "or"))
+	}
+	if len(args) > 0 {
+		of.Place = args[0]
 	}
 	first, _ := f.GetBool("first")
-	var chosen []world.MapChoice
-	err := readWorld(cmd, func(format string, v *worldView) error {
-		if len(args) > 0 {
-			place, err := v.place(args[0])
-			if err != nil {
-				return err
-			}
-			q.Place = place.Name
-		}
-		serving, left, err := v.Maps().Choose(q)
+	dir, _ := f.GetString("save")
+	return askWorld(cmd, func(format string, s answer.Service, q answer.Question) error {
+		maps, err := s.Maps(cmd.Context(), q, of)
 		if err != nil {
 			return err
 		}
-		if first {
-			serving, left = serving[:min(len(serving), 1)], nil
+		serving := maps
+		if i := slices.IndexFunc(maps, func(m answer.Map) bool { return !m.Serves }); i >= 0 {
+			serving = maps[:i]
 		}
-		chosen = serving
+		if first {
+			serving = serving[:min(len(serving), 1)]
+			maps = serving
+		}
 		out := &table{header: []string{"MAP", "SERVES", "KIND", "DESCRIBES", "WHY"}}
 		var objects []mapJSON
-		for i := range serving {
-			objects = append(objects, mapObject(&serving[i], true))
-		}
-		for i := range left {
-			objects = append(objects, mapObject(&left[i], false))
+		for i := range maps {
+			objects = append(objects, mapObject(&maps[i]))
 		}
 		for _, o := range objects {
 			serves := "no"
@@ -127,41 +117,37 @@ func chooseMaps(cmd *cobra.Command, args []string) error {
 		if len(objects) == 0 {
 			cmd.PrintErrln("engram: there are no maps; 'engram world import --map YAML' states one")
 		}
-		return print(cmd.OutOrStdout(), format, out, objects)
+		if err := print(cmd.OutOrStdout(), format, out, objects); err != nil || dir == "" {
+			return err
+		}
+		return saveMaps(cmd, s, q, dir, serving)
 	})
-	dir, _ := f.GetString("save")
-	if err != nil || dir == "" {
-		return err
-	}
-	return saveMaps(cmd, dir, chosen)
 }
 
 // saveMaps writes the data of maps into a folder. Those of which there are none are told, and
 // do not stop the others.
-func saveMaps(cmd *cobra.Command, dir string, chosen []world.MapChoice) error {
+func saveMaps(cmd *cobra.Command, s answer.Service, q answer.Question, dir string, chosen []answer.Map) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return openWorld(cmd, world.Operator, func(_ *client.Client, w *world.Memory) error {
-		var wrong []error
-		for i := range chosen {
-			written, err := saveMap(cmd, w, dir, &chosen[i])
-			if err != nil {
-				wrong = append(wrong, err)
-				continue
-			}
-			cmd.PrintErrf("engram: written: %s\n", strings.Join(written, ", "))
+	var wrong []error
+	for i := range chosen {
+		data, err := s.MapData(cmd.Context(), q, chosen[i].Name)
+		var written []string
+		if err == nil {
+			written, err = saveMap(dir, &chosen[i], data)
 		}
-		return errors.Join(wrong...)
-	})
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		cmd.PrintErrf("engram: written: %s\n", strings.Join(written, ", "))
+	}
+	return errors.Join(wrong...)
 }
 
 // saveMap writes one map; its name becomes that of a file.
-func saveMap(cmd *cobra.Command, w *world.Memory, dir string, c *world.MapChoice) (written []string, err error) {
-	data, err := w.MapData(cmd.Context(), c.Name)
-	if err != nil {
-		return nil, err
-	}
+func saveMap(dir string, c *answer.Map, data []byte) (written []string, err error) {
 	base := filepath.Join(dir, strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == 0 {
 			return '_'
@@ -174,11 +160,15 @@ func saveMap(cmd *cobra.Command, w *world.Memory, dir string, c *world.MapChoice
 			written = append(written, name)
 		}
 	}
-	if c.Map.Format != files.GridFormat {
-		write(base+"."+strings.Trim(c.Map.Format, "./\\"), data)
+	if c.Format != files.GridFormat {
+		write(base+"."+strings.Trim(c.Format, "./\\"), data)
 		return written, err
 	}
-	g, err := files.GridOf(c.Name, c.Map, data)
+	m := world.Map{Format: c.Format, Resolution: c.Resolution}
+	if m.Properties, err = propertyValues(c.Properties); err != nil {
+		return nil, err
+	}
+	g, err := files.GridOf(c.Name, &m, data)
 	if err != nil {
 		return nil, err
 	}
@@ -186,4 +176,20 @@ func saveMap(cmd *cobra.Command, w *world.Memory, dir string, c *world.MapChoice
 	write(image, g.Data)
 	write(base+".yaml", g.YAML(filepath.Base(image)))
 	return written, err
+}
+
+// propertyValues returns values as package idf decodes them.
+func propertyValues(properties []answer.Property) (map[string]any, error) {
+	t, _ := idf.NewRegistry().Get(engram.ValueType)
+	values := map[string]any{}
+	for _, p := range properties {
+		b, err := t.FromJSON(p.Value)
+		if err != nil {
+			return nil, err
+		}
+		if values[p.Name], err = idf.DecodeValue(b); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }

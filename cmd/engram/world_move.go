@@ -10,6 +10,7 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 func newWorldMv() *cobra.Command {
@@ -185,7 +186,7 @@ func writeItem(cmd *cobra.Command, items []string, write func(*world.Memory) (wo
 		}
 		for _, name := range items {
 			if !f.Has(name) {
-				return unknownItem(f, name)
+				return view.Unknown(f, name)
 			}
 		}
 		mark, err := write(w)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/mind/pose"
-	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
 
 func newWorldNear() *cobra.Command {
@@ -29,13 +27,9 @@ func newWorldNear() *cobra.Command {
 		if !(radius >= 0) {
 			return usagef("--radius %v: metres, 0 or more", radius)
 		}
-		return listItems(cmd, func(v *worldView) ([]world.Neighbour, error) {
-			frame, point, err := v.point(args[0])
-			if err != nil {
-				return nil, err
-			}
-			found, err := v.Near(frame, point, radius)
-			return slices.DeleteFunc(found, func(n world.Neighbour) bool { return n.Name == args[0] }), err
+		return listItems(cmd, func(s answer.Service, q answer.Question, f answer.Filter, part func([]answer.Row) error) (answer.LeftOut, error) {
+			left, err := s.Near(cmd.Context(), q, answer.Near{Around: args[0], Radius: radius, Filter: f}, part)
+			return left, pointError(err, args[0])
 		})
 	}
 	return cmd
@@ -55,27 +49,8 @@ is named by its item, by what it is called, or by an address from the greater to
 	}
 	addWorldFilterFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return listItems(cmd, func(v *worldView) ([]world.Neighbour, error) {
-			place, err := v.place(args[0])
-			if err != nil {
-				return nil, err
-			}
-			items, err := v.In(place.Name)
-			var found []world.Neighbour
-			for _, m := range items {
-				n := world.Neighbour{Merged: m, Distance: -1}
-				if at, err := v.Pose(place.Name, m.Name); err == nil {
-					n.Distance = at.Pose.T.Norm()
-				}
-				found = append(found, n)
-			}
-			slices.SortStableFunc(found, func(a, b world.Neighbour) int {
-				if (a.Distance < 0) != (b.Distance < 0) {
-					return cmp.Compare(b.Distance, a.Distance) // those of unknown distance are last
-				}
-				return cmp.Compare(a.Distance, b.Distance)
-			})
-			return found, err
+		return listItems(cmd, func(s answer.Service, q answer.Question, f answer.Filter, part func([]answer.Row) error) (answer.LeftOut, error) {
+			return s.In(cmd.Context(), q, answer.In{Place: args[0], Filter: f}, part)
 		})
 	}
 	return cmd
@@ -92,53 +67,51 @@ func addWorldFilterFlags(cmd *cobra.Command) {
 	f.String("class", "", "only of this class, an entity of Object/Class")
 }
 
-// listItems prints the items that find returns, as far as the command's flags want them.
-// A distance less than 0 is unknown.
-func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, error)) error {
+// listItems prints the items that ask tells of.
+func listItems(cmd *cobra.Command, ask func(s answer.Service, q answer.Question, f answer.Filter, part func([]answer.Row) error) (answer.LeftOut, error)) error {
 	if err := exclusive(cmd, "present", "remembered", "all"); err != nil {
 		return err
 	}
 	f := cmd.Flags()
-	kind, _ := f.GetString("kind")
-	class, _ := f.GetString("class")
-	return readWorld(cmd, func(format string, v *worldView) error {
-		found, err := find(v)
-		if err != nil {
-			return err
-		}
+	var filter answer.Filter
+	filter.Kind, _ = f.GetString("kind")
+	filter.Class, _ = f.GetString("class")
+	if remembered, _ := f.GetBool("remembered"); remembered {
+		filter.Presence = answer.Remembered
+	}
+	if all, _ := f.GetBool("all"); all {
+		filter.Presence = answer.All
+	}
+	return askWorld(cmd, func(format string, s answer.Service, q answer.Question) error {
+		filter.Whole = !tabular(format)
 		out := itemTable()
 		out.header = slices.Insert(out.header, 1, "DISTANCE")
 		out.right = slices.Insert(out.right, 1, true)
 		var objects []itemJSON
-		gone, provisional := 0, 0
-		for _, n := range found {
-			if kind != "" && !n.Is(kind) || class != "" && (n.Description == nil || n.Description.ClassName() != class) {
-				continue
-			}
-			a := v.account(n.Name)
-			if !wanted(cmd, a.Present()) {
-				if a.Provisional != "" {
-					provisional++
-				} else {
-					gone++
+		left, err := ask(s, q, filter, func(rows []answer.Row) error {
+			for i := range rows {
+				r := &rows[i]
+				distance := cellOf("-", "")
+				if r.Distance >= 0 {
+					distance = cellOf(formatRounded(r.Distance, 3)+" m", strconv.FormatFloat(r.Distance, 'g', 6, 64))
 				}
-				continue
-			}
-			distance := cellOf("-", "")
-			if n.Distance >= 0 {
-				distance = cellOf(formatRounded(n.Distance, 3)+" m", strconv.FormatFloat(n.Distance, 'g', 6, 64))
-			}
-			if !tabular(format) {
-				o := v.object(n.Merged)
-				if n.Distance >= 0 {
-					o.Distance = &n.Distance
+				out.rows = append(out.rows, rowCells(r, format == "csv", text(r.Name), distance))
+				if r.Item == nil {
+					continue
+				}
+				o := itemObject(r.Item)
+				if r.Distance >= 0 {
+					o.Distance = new(r.Distance)
 				}
 				objects = append(objects, o)
 			}
-			out.add(append([]any{n.Name, distance}, v.cells(n.Merged, &a)...)...)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		if left := leftOutItems(gone, provisional); left != "" && !f.Changed("present") && !f.Changed("remembered") {
-			cmd.PrintErrf("engram: %s; --all shows them\n", left)
+		if text := leftOutItems(left); text != "" && !f.Changed("present") && !f.Changed("remembered") {
+			cmd.PrintErrf("engram: %s; --all shows them\n", text)
 		} else if len(out.rows) == 0 {
 			cmd.PrintErrln("engram: there is nothing")
 		}
@@ -147,51 +120,25 @@ func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, err
 }
 
 // leftOutItems says how many items were left out, and why; "" if none was.
-func leftOutItems(gone, provisional int) string {
+func leftOutItems(left answer.LeftOut) string {
 	var parts []string
-	if gone > 0 {
-		parts = append(parts, countOf(uint64(gone), "item")+" left out, which may not be there any more")
+	if left.Gone > 0 {
+		parts = append(parts, countOf(uint64(left.Gone), "item")+" left out, which may not be there any more")
 	}
-	if provisional > 0 {
-		parts = append(parts, countOf(uint64(provisional), "item")+" left out, not admitted yet (provisional)")
+	if left.Provisional > 0 {
+		parts = append(parts, countOf(uint64(left.Provisional), "item")+" left out, not admitted yet (provisional)")
 	}
 	return strings.Join(parts, "; ")
 }
 
-// wanted reports whether the command's flags want what is present, or is not.
-func wanted(cmd *cobra.Command, present bool) bool {
-	all, _ := cmd.Flags().GetBool("all")
-	remembered, _ := cmd.Flags().GetBool("remembered")
-	return all || present != remembered
-}
-
-// point returns an item's origin, or a point that is written x,y,z@FRAME; without a frame in
-// that of the only root.
-func (v *worldView) point(text string) (frame string, at pose.Vec3, err error) {
-	if v.Has(text) {
-		return text, at, nil
+// pointError returns how a point is written that is not, where the server says that it is none.
+func pointError(err error, text string) error {
+	if engram.CodeOf(err) != engram.Invalid {
+		return err
 	}
-	numbers, frame, framed := strings.Cut(text, "@")
-	if !strings.Contains(numbers, ",") {
-		return "", at, unknownItem(v.Forest, text)
+	numbers, _, _ := strings.Cut(text, "@")
+	if _, wrong := parseNumbers("point", numbers, "x,y,z or x,y,z@FRAME", 3); wrong != nil {
+		return wrong
 	}
-	n, err := parseNumbers("point", numbers, "x,y,z or x,y,z@FRAME", 3)
-	if err != nil {
-		return "", at, err
-	}
-	at = pose.Vec3{X: n[0], Y: n[1], Z: n[2]}
-	if framed {
-		if _, err := v.Near(frame, at, 0); err != nil {
-			return "", at, unknownItem(v.Forest, frame)
-		}
-		return frame, at, nil
-	}
-	var roots []string
-	for m := range v.Roots() {
-		roots = append(roots, m.Name)
-	}
-	if len(roots) != 1 {
-		return "", at, engram.Errorf(engram.Invalid, text, "in which frame? There are %d roots; write x,y,z@FRAME", len(roots))
-	}
-	return roots[0], at, nil
+	return err
 }

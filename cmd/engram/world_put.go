@@ -20,6 +20,7 @@ import (
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
 	"github.com/seed-301d4374/engram/mind/world/files"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 func newWorldPut() *cobra.Command {
@@ -99,11 +100,11 @@ func putItem(cmd *cobra.Command, args []string, _ string) error {
 			return err
 		}
 		if p := s.item.Structure; p != nil && p.Parent != "" && !f.Has(p.Parent) {
-			cmd.PrintErrf("engram: %s; %s waits for it\n", visible(noItem(f, p.Parent)), visible(s.name))
+			cmd.PrintErrf("engram: %s; %s waits for it\n", visible(view.Missing(f, p.Parent)), visible(s.name))
 		}
 		if old, err := f.Get(s.name); err == nil && world.Unlike(old.Description, s.item.Description) {
 			cmd.PrintErrf("engram: %s was of the kind %s, and is %s now; if these are two things, give one another name\n",
-				visible(s.name), visible(strings.Join(kindsOf(old), ", ")), visible(strings.Join(s.item.Description.Kinds, ", ")))
+				visible(s.name), visible(strings.Join(view.Kinds(old), ", ")), visible(strings.Join(s.item.Description.Kinds, ", ")))
 		}
 		if cmd.Flags().Changed("shape") {
 			said := files.Item{NamedItem: world.NamedItem{Name: s.name, Item: s.item}, At: "--shape"}
@@ -126,14 +127,6 @@ func (s *stated) tellStated(cmd *cobra.Command, failed []error) {
 			cmd.PrintErrln("stated: state", visible(s.name+"/"+s.states[i-1].Name))
 		}
 	}
-}
-
-// noItem says that there is no item of a name, or none any more.
-func noItem(f *world.Forest, name string) string {
-	if len(f.Statements(name)) == 0 {
-		return "there is no item " + name + " yet"
-	}
-	return "there is no item " + name + " any more, since " + world.Absence(f, name)
 }
 
 type writtenJSON struct {
@@ -206,7 +199,7 @@ func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest
 		s.change(&d)
 		if s.place && !slices.Contains(d.Kinds, world.KindMap) && (old == nil || len(d.Kinds) > 0 || !old.Is(world.KindMap)) {
 			if len(d.Kinds) == 0 && old != nil {
-				d.Kinds = kindsOf(old)
+				d.Kinds = view.Kinds(old)
 			}
 			d.Kinds = append(slices.Clone(d.Kinds), world.KindMap) // what has such is a place
 		}

@@ -2,24 +2,15 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
-
-// worldView is a world at a time, with what is needed to say how sure it is.
-type worldView struct {
-	*world.Forest
-	at    engram.Time
-	looks []world.Look
-	notes map[string][]string // by item
-}
 
 // addAfterFlags gives a command the flags to wait for what was written.
 func addAfterFlags(cmd *cobra.Command) {
@@ -35,36 +26,72 @@ func addWorldReadFlags(cmd *cobra.Command) {
 	addAfterFlags(cmd)
 }
 
-// readWorld calls f with the world that the command's flags name.
-func readWorld(cmd *cobra.Command, f func(format string, v *worldView) error) error {
+// askWorld calls f with who answers, and the question that the command's flags ask.
+func askWorld(cmd *cobra.Command, f func(format string, s answer.Service, q answer.Question) error) error {
 	at, known, err := worldTimeFlags(cmd)
 	if err != nil {
 		return err
 	}
-	marks, err := marksFlag(cmd)
+	q, err := worldQuestion(cmd)
 	if err != nil {
 		return err
 	}
-	return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
-		v := &worldView{at: at, notes: map[string][]string{}}
-		forest, err := viewAfter(cmd, w, marks)
-		if err != nil {
-			return err
-		}
-		if known != nil || cmd.Flags().Changed("at") {
-			if forest, err = w.Past(cmd.Context(), at, known); err != nil {
-				return err
-			}
-		}
-		v.Forest = forest
-		if v.looks, err = w.Looks(cmd.Context(), engram.Interval{Start: engram.MinTime, End: at.Add(1)}, known); err != nil {
-			return err
-		}
-		for n := range forest.Notes() {
-			v.notes[n.Name] = append(v.notes[n.Name], n.Text)
-		}
-		return f(format, v)
+	if q.AsOf = known; known != nil || cmd.Flags().Changed("at") {
+		q.At = &at
+	}
+	format, err := outputFormat(cmd)
+	if err != nil {
+		return err
+	}
+	return withAnswers(cmd, q.Robots, func(s answer.Service) error {
+		opening := &openingBar{cmd: cmd}
+		defer opening.end()
+		q.Opening = opening.set
+		return f(format, s, q)
 	})
+}
+
+// worldQuestion returns the question that the command's flags ask, but for its times.
+func worldQuestion(cmd *cobra.Command) (q answer.Question, err error) {
+	marks, err := marksFlag(cmd)
+	for _, m := range marks {
+		q.After = append(q.After, answer.Mark(m))
+	}
+	q.Wait, _ = cmd.Flags().GetDuration("timeout")
+	q.Robots, _ = cmd.Flags().GetStringArray("robots")
+	return q, err
+}
+
+// openingBar says that the server reads the world: on a terminal with a bar, elsewhere in a line, where that may take
+// long.
+type openingBar struct {
+	cmd  *cobra.Command
+	told bool
+	bar  *progress
+}
+
+// longOpening is from how many statements on reading them takes so long that somebody wonders.
+const longOpening = 10_000
+
+func (b *openingBar) set(done, of int) {
+	if of < longOpening {
+		return
+	}
+	if b.bar == nil {
+		b.bar = newProgress(b.cmd, "the server reads the world", true)
+	}
+	if b.bar.bar == nil && !b.told {
+		b.cmd.PrintErrf("engram: this is the first question since the server began, or for long: it reads the world, %s, which later questions do not wait for\n", countOf(uint64(of), "statement"))
+		b.told = true
+	}
+	b.bar.set(int64(done), int64(of))
+}
+
+func (b *openingBar) end() {
+	if b.bar != nil {
+		b.bar.finish()
+		b.bar = nil
+	}
 }
 
 // viewAfter returns the present world, with all that was written up to marks.
@@ -115,92 +142,4 @@ func worldTimeFlag(cmd *cobra.Command, name string) (t engram.Time, given bool, 
 		return 0, true, usagef("--%s: %w", name, err)
 	}
 	return at.resolve(now, now), true, nil
-}
-
-// account returns what is known of where an item is; the item is there.
-func (v *worldView) account(name string) world.Account {
-	a, _ := v.Account(name, v.at, v.looks)
-	return a
-}
-
-// must returns the item of the name.
-func (v *worldView) must(name string) (*world.Merged, error) {
-	m, err := v.Get(name)
-	if err != nil {
-		return nil, unknownItem(v.Forest, name)
-	}
-	return m, nil
-}
-
-// place returns the one place that is called so: an item's name, or what places are called, the
-// greater before the lesser, such as Munich/Karlstrasse/3006.
-func (v *worldView) place(called string) (*world.Merged, error) {
-	if m, err := v.Get(called); err == nil {
-		return m, nil
-	}
-	parts := strings.Split(called, "/")
-	var within []string
-	for i := len(parts) - 2; i >= 0; i-- {
-		within = append(within, parts[i])
-	}
-	var found []*world.Merged
-	var names []string
-	for m := range v.ByPlace(parts[len(parts)-1], within...) {
-		found = append(found, m)
-		names = append(names, m.Name)
-	}
-	switch len(found) {
-	case 0:
-		return nil, engram.Errorf(engram.NotFound, called, "no item has this name, and no place is called so; 'engram world tree' lists them")
-	case 1:
-		return found[0], nil
-	}
-	return nil, engram.Errorf(engram.Conflict, called, "several places are called so: %s; name one of them", listed(names, "and"))
-}
-
-// ofRobot reports whether an item is a robot whose pose its frames in the pose store have.
-func ofRobot(m *world.Merged) bool {
-	return m != nil && m.Placement == nil && m.Description != nil && m.Description.Robot != nil
-}
-
-// parentOf returns an item's parent, or nil.
-func (v *worldView) parentOf(m *world.Merged) *world.Merged {
-	path, _ := v.PathToRoot(m.Name) // the item is there
-	if len(path) < 2 {
-		return nil
-	}
-	return path[1]
-}
-
-// remarks are what must not be overlooked of an item.
-func (v *worldView) remarks(m *world.Merged, a *world.Account) []string {
-	var texts []string
-	if a.Provisional != "" {
-		texts = append(texts, "provisional: "+a.Provisional)
-	}
-	switch {
-	case a.Parent == "":
-	case !a.There:
-		text := "waits for its parent " + a.Parent
-		if len(v.Statements(a.Parent)) > 0 {
-			text += ", which " + a.Absent
-		}
-		texts = append(texts, text)
-	case ofRobot(m) || ofRobot(v.parentOf(m)): // its pose is that of its frames
-	case m.Placement == nil:
-		texts = append(texts, "no pose")
-	default:
-		if _, err := v.Pose(a.Parent, m.Name); err != nil {
-			texts = append(texts, "not aligned with "+a.Parent)
-		}
-	}
-	if s, by := world.FromFuture(v.Forest, m.Name, v.at); s != nil {
-		texts = append(texts, fromFuture(s, by))
-	}
-	return append(texts, v.notes[m.Name]...)
-}
-
-// fromFuture says that something is said to be of the future.
-func fromFuture(s *world.Said, by time.Duration) string {
-	return fmt.Sprintf("from the future: %s says it %s ahead of this clock", s.Who(), formatDuration(by.Round(time.Second)))
 }

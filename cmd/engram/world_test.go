@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 // TestChangesInWords states items one after another and reads what watch and diff would say.
@@ -28,7 +32,7 @@ func TestChangesInWords(t *testing.T) {
 		}
 		var got []string
 		for _, d := range world.Diff(before, after, pose.Threshold{}) {
-			o := diffObject(after, &d)
+			o := diffObject(new(view.Difference(after, &d)))
 			for _, c := range o.changes() {
 				got = append(got, o.Name+" "+c[0]+" "+c[1])
 			}
@@ -100,13 +104,13 @@ func TestChangesInWords(t *testing.T) {
 func TestJointsInWords(t *testing.T) {
 	v := 1.5707963267948966
 	for _, c := range []struct {
-		joint world.Articulation
+		joint answer.ItemJoint
 		want  string
 	}{
-		{world.Articulation{Base: "cupboard", Kind: world.Revolute, Value: &v, Sigma: 0.02, Limits: &world.Limits{Lower: -1, Upper: 2}, Radius: 0.4},
+		{answer.ItemJoint{Base: "cupboard", Kind: "revolute", Value: &v, Sigma: 0.02, Limits: &answer.Limits{Lower: -1, Upper: 2}, Radius: 0.4},
 			"revolute on cupboard, at 1.571 rad (90°) ± 0.02, from -1 rad (-57.296°) to 2 rad (114.592°), radius 0.4 m"},
-		{world.Articulation{Base: "shaft", Kind: world.Prismatic, Serves: []string{"floor1", "floor2"}}, "prismatic on shaft, serves floor1, floor2"},
-		{world.Articulation{Base: "wall"}, "fixed on wall"},
+		{answer.ItemJoint{Base: "shaft", Kind: "prismatic", Serves: []string{"floor1", "floor2"}}, "prismatic on shaft, serves floor1, floor2"},
+		{answer.ItemJoint{Base: "wall", Kind: "fixed"}, "fixed on wall"},
 	} {
 		if got := jointObject(&c.joint).text(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -116,26 +120,25 @@ func TestJointsInWords(t *testing.T) {
 
 // Values are printed without the tags that they have in JSON.
 func TestValuesInWords(t *testing.T) {
-	for want, v := range map[string]any{
-		"9007199254740993": int64(1<<53 + 1), "18446744073709551615": uint64(math.MaxUint64), "5": int32(5), "0.5": float32(0.5), "1.0": 1.0, `"NaN"`: math.NaN(), `"$int64"`: "$int64",
-		`{"$int64":[9007199254740993,"x"]}`: map[string]any{"$int64": []any{int64(1<<53 + 1), "x"}}, `{"a":{"b":9007199254740993},"c":null}`: map[string]any{"a": map[string]any{"b": int64(1<<53 + 1)}, "c": nil},
-		`"1970-01-01T00:00:00.000000005Z"`: engram.Time(5),
+	for value, want := range map[string]string{
+		`{"$int64":"9007199254740993"}`: "9007199254740993", `{"$uint64":"18446744073709551615"}`: "18446744073709551615", "5": "5", "0.5": "0.5", `"NaN"`: `"NaN"`, `"$int64"`: `"$int64"`,
+		`{"$dict":{"$int64":[{"$int64":"9007199254740993"},"x"]}}`: `{"$int64":[9007199254740993,"x"]}`, `{"a":{"b":{"$int64":"9007199254740993"}},"c":null}`: `{"a":{"b":9007199254740993},"c":null}`,
 	} {
-		if got := valueText(valueObject(v)); got != want {
-			t.Errorf("%v is %s, not %s", v, got, want)
+		if got := valueText(json.RawMessage(value)); got != want {
+			t.Errorf("%s is %s, not %s", value, got, want)
 		}
 	}
 }
 
 // Who says nothing any more says it of no source.
 func TestWithdrawnInWords(t *testing.T) {
-	s := world.Statement{Name: "cup", Said: world.Said{Provider: "op2"}, Item: &world.Item{}}
-	if o := saidObject(nil, &world.Merged{}, &s); o.Source != "" || !strings.HasPrefix(o.text(s.Time), "op2 just now, ") || !strings.HasSuffix(o.text(s.Time), ": nothing any more") {
-		t.Errorf("%q, %s", o.Source, o.text(s.Time))
+	s := answer.Statement{Provider: "op2"}
+	if got := saidText(&s, s.Since); !strings.HasPrefix(got, "op2 just now, ") || !strings.HasSuffix(got, ": nothing any more") {
+		t.Error(got)
 	}
-	s.Item.Structure, s.Item.Source = &world.Structure{}, world.Operator
-	if o := saidObject(nil, &world.Merged{}, &s); o.Source != "operator" || !strings.HasPrefix(o.text(s.Time), "op2 (operator) just now, ") {
-		t.Errorf("%q, %s", o.Source, o.text(s.Time))
+	s.Says, s.Source = []string{"parent"}, "operator"
+	if got := saidText(&s, s.Since); !strings.HasPrefix(got, "op2 (operator) just now, ") {
+		t.Error(got)
 	}
 }
 
@@ -156,7 +159,8 @@ func TestPosesAreRead(t *testing.T) {
 }
 
 func TestAgesAreShort(t *testing.T) {
-	if c := ageCell(3 * time.Minute); c != (cellOf("3 min", "180.000")) {
+	row := answer.Row{Known: true, Age: 3 * time.Minute, Belief: 0.25}
+	if c := rowCells(&row, true); c[1] != (cellOf("3 min", "180.000")) || c[2] != (cellOf("0.25", "0.25")) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -179,32 +183,40 @@ func TestUprightPosesInWords(t *testing.T) {
 
 // What is told of another robot's statements is by this robot's clock.
 func TestAgesByTheOwnClock(t *testing.T) {
-	rules := world.DefaultRules()
-	rules.Offsets = map[string]time.Duration{"tug": -25 * time.Second} // its clock is ahead
-	b := world.NewBuilder(rules)
 	now := engram.Time(1e18)
-	said := world.Said{Provider: "eye", Robot: "tug", Time: now.Add(20 * time.Second), Confidence: 1}
-	if err := b.Put(world.Statement{Name: "cup", Said: said, Item: &world.Item{Source: world.Perception, Structure: &world.Structure{}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.PutState(world.StateStatement{Said: said, State: &world.State{Item: "cup", Name: "full", Value: true, HalfLife: 5 * time.Second}}); err != nil {
-		t.Fatal(err)
-	}
-	v := &worldView{Forest: b.Forest(), at: now}
-	m, err := v.must("cup")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := v.object(m)
-	if got := o.Statements[0].text(now); !strings.HasPrefix(got, "tug:eye (perception) 5 s ago, ") || o.Statements[0].Time != said.Time {
-		t.Error(got)
-	}
-	if c := o.States[0].Confidence; math.Abs(c-0.5) > 1e-9 {
-		t.Errorf("after a half-life it is sure to %g", c)
+	it := answer.Item{
+		Name: "cup", Time: now, Statements: []answer.Statement{{Provider: "eye", Robot: "tug", Source: "perception", Time: now.Add(20 * time.Second), Since: now.Add(-5 * time.Second), Says: []string{"parent"}, Counts: []string{"parent"}}},
+		States: []answer.State{{Name: "full", Value: json.RawMessage("true"), Confidence: 0.5, SaidBy: "tug:eye", Time: now.Add(20 * time.Second), Since: now.Add(-5 * time.Second)}},
 	}
 	var text strings.Builder
-	if err := v.block(&text, &o); err != nil || !strings.Contains(text.String(), "full = true (50 %, said 5 s ago by tug:eye)") {
+	if err := printBlock(&text, &it); err != nil || !strings.Contains(text.String(), "tug:eye (perception) 5 s ago, ") || !strings.Contains(text.String(), "full = true (50 %, said 5 s ago by tug:eye)") {
 		t.Errorf("%s, %v", text.String(), err)
+	}
+}
+
+// Lines of a tree go on where something follows below the same parent, and end at a certain level.
+func TestBranchesOfATree(t *testing.T) {
+	tree := worldTree{out: itemTable()}
+	rows := []answer.Row{{Name: "a", Level: 1}, {Name: "b", Level: 2}, {Name: "c", Level: 3, Last: true}, {Name: "d", Level: 2, Last: true}, {Name: "e", Level: 3, Last: true}, {Name: "f", Level: 1}}
+	for level := 2; level <= indented+2; level++ {
+		rows = append(rows, answer.Row{Name: "g", Level: level, Last: true})
+	}
+	rows = append(rows, answer.Row{Name: "away", Level: 1, Absent: "nobody has stated it"}, answer.Row{Name: "h", Level: 2, Last: true})
+	if err := tree.add(rows); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, row := range tree.out.rows {
+		lines = append(lines, row[0].shown)
+	}
+	blank := strings.Repeat("   ", indented-2)
+	want := []string{"a", "├─ b", "│  └─ c", "└─ d", "   └─ e", "f"}
+	if got := lines[:6]; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	end := []string{blank + "└─ g", blank + "   └─ 25: g", blank + "   └─ 26: g", "away", "└─ h"}
+	if got := lines[len(lines)-5:]; !slices.Equal(got, end) {
+		t.Errorf("%q, want %q", got, end)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram/fleet/ops/health"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
 
 func newWorldTree() *cobra.Command {
@@ -32,7 +33,9 @@ indentation ends; the level stands before the name.`,
 	addWorldReadFlags(cmd)
 	cmd.Flags().String("place", "", "what is in the place that is called so, or numbered; an address is\nwritten from the greater to the lesser")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := readWorld(cmd, func(format string, v *worldView) error { return printTree(cmd, format, v, args) })
+		err := askWorld(cmd, func(format string, s answer.Service, q answer.Question) error {
+			return printTree(cmd, format, s, q, args)
+		})
 		if err == nil {
 			noteRecovered(cmd)
 		}
@@ -41,26 +44,18 @@ indentation ends; the level stands before the name.`,
 	return cmd
 }
 
-func printTree(cmd *cobra.Command, format string, v *worldView, args []string) error {
-	tree := worldTree{v: v, whole: !tabular(format), out: itemTable()}
-	called, _ := cmd.Flags().GetString("place")
-	switch {
-	case called != "" && len(args) > 0:
+func printTree(cmd *cobra.Command, format string, s answer.Service, q answer.Question, args []string) error {
+	tree := worldTree{out: itemTable(), csv: format == "csv"}
+	of := answer.Tree{Whole: !tabular(format)}
+	of.Place, _ = cmd.Flags().GetString("place")
+	if len(args) > 0 {
+		of.Item = args[0]
+	}
+	if of.Place != "" && of.Item != "" {
 		return usagef("give ITEM or --place, not both")
-	case called != "":
-		m, err := v.place(called)
-		if err != nil {
-			return err
-		}
-		tree.add(m, 1, "", "")
-	case len(args) > 0:
-		m, err := v.must(args[0])
-		if err != nil {
-			return err
-		}
-		tree.add(m, 1, "", "")
-	default:
-		tree.all()
+	}
+	if err := s.Tree(cmd.Context(), q, of, tree.add); err != nil {
+		return err
 	}
 	if len(tree.out.rows) == 0 && cmd.Flags().Changed("at") {
 		cmd.PrintErrln("engram: the world was empty then")
@@ -78,101 +73,78 @@ func recovering(cmd *cobra.Command) bool {
 	return err == nil && slices.ContainsFunc(report.Checks, func(c health.Finding) bool { return c.Check == "recovery" && c.Status != health.OK })
 }
 
-// worldTree adds items to a table and, if they are wanted, to objects, children below their
+// worldTree adds items to a table and, where all of them is told, to objects, children below their
 // parents.
 type worldTree struct {
-	v       *worldView
-	whole   bool
+	csv     bool // the table is printed as CSV
 	out     *table
 	objects []itemJSON
-}
-
-// all adds the trees of the roots, then, below the names of parents that are not there, the
-// items that wait for them.
-func (t *worldTree) all() {
-	for m := range t.v.Roots() {
-		t.add(m, 1, "", "")
-	}
-	waiting := slices.Collect(t.v.Waiting())
-	for i, w := range waiting {
-		if i == 0 || waiting[i-1].Parent != w.Parent {
-			t.out.add(w.Parent, "", "", "", "", "! "+world.Absence(t.v.Forest, w.Parent))
-		}
-		branch, next := "├─ ", "│  "
-		if i == len(waiting)-1 || waiting[i+1].Parent != w.Parent {
-			branch, next = "└─ ", "   "
-		}
-		t.add(w.Item, 2, branch, next)
-	}
+	before  []string // by level, what stands before the branches of that level
 }
 
 // indented is to which level children are indented, so that lines end, however deep a tree is.
 const indented = 24
 
-// add adds an item of a level, and those below it: branch stands before its name, next before
-// what stands before theirs.
-func (t *worldTree) add(m *world.Merged, level int, branch, next string) {
-	a := t.v.account(m.Name)
-	name := m.Name
-	if level > indented {
-		name = strconv.Itoa(level) + ": " + name
-	}
-	t.out.add(append([]any{cellOf(branch+name, m.Name)}, t.v.cells(m, &a)...)...)
-	if t.whole {
-		t.objects = append(t.objects, t.v.object(m))
-	}
-	children := slices.Collect(t.v.Children(m.Name))
-	for i, c := range children {
-		mark, below := "├─ ", next+"│  "
-		if i == len(children)-1 {
-			mark, below = "└─ ", next+"   "
-		}
-		if level >= indented {
-			below = next
-		}
-		t.add(c, level+1, next+mark, below)
-	}
-}
-
-// cells are what tables show of each item after its name: kinds, age, belief, who says so,
-// the joint that moves it, and remarks.
-func (v *worldView) cells(m *world.Merged, a *world.Account) []any {
-	age, belief := cellOf("-", ""), cellOf("-", "")
-	if a.Known {
-		age = ageCell(a.Age())
-		belief = cellOf(strconv.FormatFloat(a.P, 'f', 2, 64), strconv.FormatFloat(a.P, 'g', 6, 64))
-	}
-	var notes []string
-	if j, err := v.Joint(m.Name); err == nil {
-		notes = append(notes, jointObject(j).short())
-	}
-	if remarks := v.remarks(m, a); len(remarks) > 0 {
-		notes = append(notes, "! "+strings.Join(remarks, "; "))
-	}
-	return []any{strings.Join(kindsOf(m), ", "), age, belief, strings.Join(speakers(m), ", "), strings.Join(notes, " ")}
-}
-
-// ageCell shows a time that has passed in words, and to programs in seconds.
-func ageCell(d time.Duration) cell {
-	return cellOf(strings.TrimSuffix(world.Ago(d), " ago"), strconv.FormatFloat(d.Seconds(), 'f', 3, 64))
-}
-
-func kindsOf(m *world.Merged) []string {
-	if m.Description == nil {
-		return nil
-	}
-	return m.Description.Kinds
-}
-
-// speakers are the providers whose statements count for an item.
-func speakers(m *world.Merged) (names []string) {
-	for _, s := range []*world.Statement{m.Placed, m.Structured, m.Described} {
-		if s == nil {
+func (t *worldTree) add(rows []answer.Row) error {
+	for i := range rows {
+		r := &rows[i]
+		branch := t.branch(r)
+		if r.Absent != "" {
+			t.out.add(r.Name, "", "", "", "", "! "+r.Absent)
 			continue
 		}
-		if name := s.Who(); !slices.Contains(names, name) {
-			names = append(names, name)
+		name := r.Name
+		if r.Level > indented {
+			name = strconv.Itoa(r.Level) + ": " + name
+		}
+		t.out.rows = append(t.out.rows, rowCells(r, t.csv, cellOf(branch+name, r.Name)))
+		if r.Item != nil {
+			t.objects = append(t.objects, itemObject(r.Item))
 		}
 	}
-	return names
+	return nil
+}
+
+// branch returns what stands before a name.
+func (t *worldTree) branch(r *answer.Row) string {
+	for len(t.before) <= r.Level+1 {
+		t.before = append(t.before, "")
+	}
+	if r.Level <= 1 {
+		t.before[2] = ""
+		return ""
+	}
+	before := t.before[r.Level]
+	mark, below := "├─ ", before+"│  "
+	if r.Last {
+		mark, below = "└─ ", before+"   "
+	}
+	if r.Level > indented {
+		below = before
+	}
+	t.before[r.Level+1] = below
+	return before + mark
+}
+
+// rowCells are what tables show of each item: after its first cells kinds, age, belief, who says so,
+// the joint that moves it, and remarks. What only CSV has is there if that is wanted.
+func rowCells(r *answer.Row, csv bool, first ...cell) []cell {
+	age, belief := cellOf("-", ""), cellOf("-", "")
+	if r.Known {
+		age.shown = strings.TrimSuffix(world.Ago(r.Age), " ago")
+		belief.shown = strconv.FormatFloat(r.Belief, 'f', 2, 64)
+	}
+	if r.Known && csv {
+		age.raw = strconv.FormatFloat(r.Age.Seconds(), 'f', 3, 64) // in seconds
+		belief.raw = strconv.FormatFloat(r.Belief, 'g', 6, 64)
+	}
+	var notes []string
+	if r.Joint != nil {
+		notes = append(notes, jointObject(r.Joint).short())
+	}
+	if remarks := append(prefixed("provisional: ", r.Provisional), r.Notes...); len(remarks) > 0 {
+		notes = append(notes, "! "+strings.Join(remarks, "; "))
+	}
+	row := append(make([]cell, 0, len(first)+5), first...)
+	return append(row, text(strings.Join(r.Kinds, ", ")), age, belief, text(strings.Join(r.SaidBy, ", ")), text(strings.Join(notes, " ")))
 }

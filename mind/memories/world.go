@@ -8,17 +8,21 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/feature"
 	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/mind/world"
+	questions "github.com/seed-301d4374/engram/mind/world/api"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 // World is what is around robots and how it hangs together. An entity of Item is an
 // item, of Map a map, of Articulation a joint, of Component a component, of State a
 // state of an item, of Observation a sensor, of Clock a robot whose clock was measured ([Clocks]).
-// Package world merges what all providers say.
+// Package mind/world merges what all providers say. Its server answers questions about that; package mind/world/view has how.
 func World() server.Memory {
 	const name = "World"
 	var seen views
+	answers := view.NewLocal()
 	return server.Memory{
 		Name:  name,
 		Doc:   "places, things and robots, their joints and states, maps and sensors",
@@ -40,7 +44,14 @@ func World() server.Memory {
 		Bounds: engram.Bounds{MaxBytes: 128 * mib, MaxCount: 500_000},
 		// What nobody has touched for long, such as a wall, is there still.
 		KeepNewest: true,
-		Hooks:      server.Hooks{Start: seen.start, Commit: seen.committed},
+		Hooks: server.Hooks{
+			Start: func(ctx context.Context, svc engram.Service) error {
+				return errors.Join(seen.start(ctx, svc), answers.Start(ctx, svc))
+			},
+			Run:    answers.Run,
+			Commit: seen.committed,
+		},
+		Features: []feature.Feature{questions.Feature(answers)},
 	}
 }
 

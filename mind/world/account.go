@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -52,17 +53,13 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	if p := n.merged.Placement; p != nil && a.Parent == "" {
 		a.Frame = p.Frame
 	}
-	a.Provisional, _, _ = f.Provisional(name) // the item is there
+	a.Provisional = notAdmitted(f, n)
 	said, when := n.merged.whereabouts()
 	if said == nil {
 		return a, nil
 	}
-	b, err := f.Belief(name, at, looks)
-	if err != nil {
-		return a, err
-	}
-	a.Belief, a.Known, a.Source = b, true, said.Item.Source
-	if b.Seen != when.Add(f.rules.Offsets[said.Robot]) {
+	a.Belief, a.Known, a.Source = believe(f, n, said, when, at, looks), true, said.Item.Source
+	if a.Seen != when.Add(f.rules.Offsets[said.Robot]) {
 		a.Source = Perception
 	}
 	return a, nil
@@ -173,11 +170,11 @@ func Ago(d time.Duration) string {
 	case d < time.Second:
 		return "just now"
 	case round(time.Second) < 60:
-		return fmt.Sprintf("%d s ago", round(time.Second))
+		return strconv.Itoa(round(time.Second)) + " s ago"
 	case round(time.Minute) < 60:
-		return fmt.Sprintf("%d min ago", round(time.Minute))
+		return strconv.Itoa(round(time.Minute)) + " min ago"
 	case round(time.Hour) < 48:
-		return fmt.Sprintf("%d h ago", round(time.Hour))
+		return strconv.Itoa(round(time.Hour)) + " h ago"
 	}
-	return fmt.Sprintf("%d days ago", round(24*time.Hour))
+	return strconv.Itoa(round(24*time.Hour)) + " days ago"
 }

@@ -16,22 +16,28 @@ func (f *Forest) Provisional(name string) (why string, provisional bool, err err
 	if n == nil {
 		return "", false, notFound(name)
 	}
+	why = notAdmitted(f, n)
+	return why, why != "", nil
+}
+
+// notAdmitted says why an item is not admitted yet; "" if it is.
+func notAdmitted(f *Forest, n *node) string {
 	m, rule := n.merged, f.rules.Admission
 	if m.Source > Perception {
-		return "", false, nil
+		return ""
 	}
 	if m.Views > 0 && m.Views < rule.Views {
-		return fmt.Sprintf("%d of %d views", m.Views, rule.Views), true, nil
+		return fmt.Sprintf("%d of %d views", m.Views, rule.Views)
 	}
 	if p := m.Placement; p != nil {
 		if sigma, known := sigma(&p.Cov); known && rule.MaxSigma > 0 && sigma > rule.MaxSigma {
-			return fmt.Sprintf("its position is sure to %.2g m, not %.2g m", sigma, rule.MaxSigma), true, nil
+			return fmt.Sprintf("its position is sure to %.2g m, not %.2g m", sigma, rule.MaxSigma)
 		}
 		if frame := cmp.Or(p.Frame, m.parent()); frame != "" && !f.aligned(n) {
-			return fmt.Sprintf("its frame %q is not there", frame), true, nil
+			return fmt.Sprintf("its frame %q is not there", frame)
 		}
 	}
-	return "", false, nil
+	return ""
 }
 
 // aligned reports whether a node's frame is there: an item, also as a robot's frame that is one, or

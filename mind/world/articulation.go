@@ -247,6 +247,14 @@ func (f *Forest) Joint(moved string) (*Articulation, error) {
 	return a, nil
 }
 
+// Moving returns the articulation that moves the item of a forest; nil if nothing does, or there is no such item.
+func Moving(f *Forest, item string) *Articulation {
+	if n := f.item(item); n != nil {
+		return f.joint(n)
+	}
+	return nil
+}
+
 // NamedJoint is an articulation with its name, and who describes it.
 type NamedJoint struct {
 	Name string

@@ -108,8 +108,13 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 	if said == nil {
 		return Belief{}, engram.Errorf(engram.NotFound, name, "nobody says where it is, so nothing can be believed of it; state its pose or its parent")
 	}
+	return believe(f, n, said, when, at, looks), nil
+}
+
+// believe is [Forest.Belief] of an item of which a statement says since when it is where it is.
+func believe(f *Forest, n *node, said *Statement, when, at engram.Time, looks []Look) Belief {
 	b := belief{
-		halfLife: f.rules.HalfLife(n.merged.Item), rules: &f.rules, counted: map[sensor]engram.Time{},
+		halfLife: f.rules.HalfLife(n.merged.Item), rules: &f.rules,
 		Belief: Belief{P: said.Confidence, Seen: when.Add(f.rules.Offsets[said.Robot]), By: said.Who()},
 	}
 	b.now = b.Seen
@@ -122,7 +127,7 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 		}
 	}
 	b.fade(at)
-	return b.Belief, nil
+	return b.Belief
 }
 
 // belief is a belief on its way through time.
@@ -147,6 +152,9 @@ func (b *belief) look(e *event) {
 	by := sensor{e.look.Sensor, e.look.Provider, e.look.Robot}
 	t, again := b.counted[by]
 	if counts := !again || e.at.Sub(t) >= b.rules.Correlation; counts {
+		if b.counted == nil {
+			b.counted = map[sensor]engram.Time{}
+		}
 		b.counted[by] = e.at
 		b.count(e)
 	} else if !e.seen {
@@ -207,7 +215,7 @@ func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event 
 	var events []event
 	sight := sight{f: f, of: n}
 	placed := n.merged.Placement != nil
-	on := sight.hanging(func(s *Statement, t engram.Time) {
+	on := sight.hanging(len(looks) > 0, func(s *Statement, t engram.Time) {
 		if t > since && t <= at {
 			events = append(events, event{t, true, s.Who(), &s.Said, nil})
 		}
@@ -254,13 +262,16 @@ type sight struct {
 	boxed         bool
 }
 
-// hanging returns since when others hang on an item, by their names: who sees the cup on the table knows that the table
+// hanging returns since when others hang on an item, by their names, or nothing if that is not wanted: who sees the cup on the table knows that the table
 // is there. It calls perceived with each statement by perception that something hangs on the item, or on what hangs on it since
 // before. Places bear nothing. It keeps its own stack, as subtree does.
-func (s *sight) hanging(perceived func(*Statement, engram.Time)) map[string]engram.Time {
-	on := map[string]engram.Time{}
-	if s.of.merged.Is(KindMap) {
-		return on
+func (s *sight) hanging(wanted bool, perceived func(*Statement, engram.Time)) map[string]engram.Time {
+	if s.of.children.empty() || s.of.merged.Is(KindMap) {
+		return nil
+	}
+	var on map[string]engram.Time
+	if wanted {
+		on = map[string]engram.Time{}
 	}
 	type bearing struct {
 		*node
@@ -276,7 +287,9 @@ func (s *sight) hanging(perceived func(*Statement, engram.Time)) map[string]engr
 				perceived(said, t)
 			}
 			since := max(by.since, t)
-			on[c.name] = since
+			if wanted {
+				on[c.name] = since
+			}
 			stack = append(stack, bearing{c, since})
 			return true
 		})

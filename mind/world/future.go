@@ -33,11 +33,16 @@ func FromFuture(f *Forest, name string, now engram.Time) (furthest *Said, by tim
 		group(n.merged.Structured, structureTime)
 		group(n.merged.Placed, placementTime)
 		group(n.merged.Described, descriptionTime)
-		states, _ := f.States(name) // the item is there
-		for _, s := range states {
-			look(&s.Said, s.Time)
+		if len(n.states) > 0 {
+			states, _ := f.States(name) // the item is there
+			for _, s := range states {
+				look(&s.Said, s.Time)
+			}
 		}
-		described, valued, _ := f.rules.mergeJoints(n.said, n.joints, "")
+		var described, valued *JointStatement
+		if len(n.joints) > 0 {
+			described, valued, _ = f.rules.mergeJoints(n.said, n.joints, "")
+		}
 		if described != nil {
 			look(&described.Said, described.Joint.Time)
 		}

@@ -46,6 +46,12 @@ func (f *Forest) Pose(target, source string) (Located, error) {
 	}, nil
 }
 
+// Aligned reports whether [Forest.Pose] knows where two items are to each other.
+func Aligned(f *Forest, a, b string) bool {
+	t, s := f.frame(a), f.frame(b)
+	return t != nil && s != nil && t.root == s.root
+}
+
 // common returns the nearest frame that two items of one tree share.
 func (f *graph) common(a, b *node) int32 {
 	depth := func(n *node) (d int) {

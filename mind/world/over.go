@@ -27,6 +27,8 @@ type Memory struct {
 
 	unsure bool           // whether the world has what was written last; under writing
 	most   map[string]int // bytes that the server keeps of an entity, by core segment; nil before it was asked; under writing
+
+	opening func(done, of int) // until the world is open; nil for nobody
 }
 
 const (
@@ -42,6 +44,8 @@ type options struct {
 	robots []string
 	now    func() engram.Time
 	source Source
+	// opening is told how much of how much is in the world while it is opened; nil for nobody.
+	opening func(done, of int)
 }
 
 // Robots has the world be over the memories World of other robots, too: "*" for all, a name, or
@@ -85,7 +89,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	h.builder.robot = codec.robot
 	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, hear: m.hear, check: m.check, store: m.commit, storeData: m.commitData}
 	m.current = m.isCurrent
-	if m.patterns, err = o.patterns(codec); err != nil {
+	if m.patterns, err = o.patterns(codec.Patterns()); err != nil {
 		return nil, err
 	}
 	if len(o.robots) > 0 {
@@ -95,17 +99,18 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 		Patterns: m.patterns, Source: engram.SourceNear, Start: engram.Start{Kind: engram.StartLast, N: 1},
 	})
 	h.Marks = &h.follower.Marks
+	m.opening = o.opening
 	if err := h.follower.Open(ctx); err != nil {
 		return nil, err
 	}
+	m.opening = nil
 	h.follower.Start()
 	return m, nil
 }
 
 // patterns returns what to follow of robots: of the own one first.
-func (o *options) patterns(c *Codec) ([]engram.Pattern, error) {
-	patterns := c.Patterns()
-	own := patterns
+func (o *options) patterns(own []engram.Pattern) ([]engram.Pattern, error) {
+	patterns := slices.Clone(own)
 	for _, robot := range o.robots {
 		if expr, ok := strings.CutPrefix(robot, "~"); ok {
 			robot = "~(?:" + expr + ")"
@@ -205,7 +210,7 @@ func (m *Memory) take(came batch) {
 				return gone[Said{Provider: s.Provider, Robot: s.Robot, Home: s.Home, Time: s.Time}]
 			})
 		}
-		m.putAll(b, slices.Values(came.items), names)
+		m.putAll(b, m.told(came.items), names)
 		if came.own.Number > 0 {
 			m.heard = came.own
 		}

@@ -279,60 +279,6 @@ func (x *QuestionRules) GetText() string {
 	return ""
 }
 
-// WorldMark is a point in the writes of a world: an epoch of the server that was written to, and
-// the number of an update.
-type WorldMark struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WorldMark) Reset() {
-	*x = WorldMark{}
-	mi := &file_engram_v1_knowledge_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WorldMark) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WorldMark) ProtoMessage() {}
-
-func (x *WorldMark) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_knowledge_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WorldMark.ProtoReflect.Descriptor instead.
-func (*WorldMark) Descriptor() ([]byte, []int) {
-	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *WorldMark) GetEpoch() uint64 {
-	if x != nil {
-		return x.Epoch
-	}
-	return 0
-}
-
-func (x *WorldMark) GetNumber() uint64 {
-	if x != nil {
-		return x.Number
-	}
-	return 0
-}
-
 type AskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Rows  []*KnowledgeRow        `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
@@ -349,7 +295,7 @@ type AskResponse struct {
 
 func (x *AskResponse) Reset() {
 	*x = AskResponse{}
-	mi := &file_engram_v1_knowledge_proto_msgTypes[3]
+	mi := &file_engram_v1_knowledge_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -361,7 +307,7 @@ func (x *AskResponse) String() string {
 func (*AskResponse) ProtoMessage() {}
 
 func (x *AskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_knowledge_proto_msgTypes[3]
+	mi := &file_engram_v1_knowledge_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -374,7 +320,7 @@ func (x *AskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskResponse.ProtoReflect.Descriptor instead.
 func (*AskResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{3}
+	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AskResponse) GetRows() []*KnowledgeRow {
@@ -429,7 +375,7 @@ type KnowledgeRow struct {
 
 func (x *KnowledgeRow) Reset() {
 	*x = KnowledgeRow{}
-	mi := &file_engram_v1_knowledge_proto_msgTypes[4]
+	mi := &file_engram_v1_knowledge_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -441,7 +387,7 @@ func (x *KnowledgeRow) String() string {
 func (*KnowledgeRow) ProtoMessage() {}
 
 func (x *KnowledgeRow) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_knowledge_proto_msgTypes[4]
+	mi := &file_engram_v1_knowledge_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -454,7 +400,7 @@ func (x *KnowledgeRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KnowledgeRow.ProtoReflect.Descriptor instead.
 func (*KnowledgeRow) Descriptor() ([]byte, []int) {
-	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{4}
+	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *KnowledgeRow) GetNames() []string {
@@ -510,7 +456,7 @@ type KnowledgeReason struct {
 
 func (x *KnowledgeReason) Reset() {
 	*x = KnowledgeReason{}
-	mi := &file_engram_v1_knowledge_proto_msgTypes[5]
+	mi := &file_engram_v1_knowledge_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +468,7 @@ func (x *KnowledgeReason) String() string {
 func (*KnowledgeReason) ProtoMessage() {}
 
 func (x *KnowledgeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_knowledge_proto_msgTypes[5]
+	mi := &file_engram_v1_knowledge_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +481,7 @@ func (x *KnowledgeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KnowledgeReason.ProtoReflect.Descriptor instead.
 func (*KnowledgeReason) Descriptor() ([]byte, []int) {
-	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{5}
+	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *KnowledgeReason) GetClause() string {
@@ -566,7 +512,7 @@ type KnowledgeFact struct {
 
 func (x *KnowledgeFact) Reset() {
 	*x = KnowledgeFact{}
-	mi := &file_engram_v1_knowledge_proto_msgTypes[6]
+	mi := &file_engram_v1_knowledge_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +524,7 @@ func (x *KnowledgeFact) String() string {
 func (*KnowledgeFact) ProtoMessage() {}
 
 func (x *KnowledgeFact) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_knowledge_proto_msgTypes[6]
+	mi := &file_engram_v1_knowledge_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +537,7 @@ func (x *KnowledgeFact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KnowledgeFact.ProtoReflect.Descriptor instead.
 func (*KnowledgeFact) Descriptor() ([]byte, []int) {
-	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{6}
+	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *KnowledgeFact) GetSubject() string {
@@ -626,7 +572,7 @@ var File_engram_v1_knowledge_proto protoreflect.FileDescriptor
 
 const file_engram_v1_knowledge_proto_rawDesc = "" +
 	"\n" +
-	"\x19engram/v1/knowledge.proto\x12\tengram.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xb5\x04\n" +
+	"\x19engram/v1/knowledge.proto\x12\tengram.v1\x1a\x15engram/v1/world.proto\x1a\x1cgoogle/protobuf/struct.proto\"\xb5\x04\n" +
 	"\n" +
 	"AskRequest\x127\n" +
 	"\blanguage\x18\x01 \x01(\x0e2\x1b.engram.v1.QuestionLanguageR\blanguage\x12\x1a\n" +
@@ -651,10 +597,7 @@ const file_engram_v1_knowledge_proto_rawDesc = "" +
 	"\x06_as_of\"7\n" +
 	"\rQuestionRules\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"9\n" +
-	"\tWorldMark\x12\x14\n" +
-	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x04R\x06number\"\x8f\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x8f\x01\n" +
 	"\vAskResponse\x12+\n" +
 	"\x04rows\x18\x01 \x03(\v2\x17.engram.v1.KnowledgeRowR\x04rows\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\x12\x1d\n" +
@@ -698,33 +641,33 @@ func file_engram_v1_knowledge_proto_rawDescGZIP() []byte {
 }
 
 var file_engram_v1_knowledge_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_engram_v1_knowledge_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_engram_v1_knowledge_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_engram_v1_knowledge_proto_goTypes = []any{
 	(QuestionLanguage)(0),   // 0: engram.v1.QuestionLanguage
 	(*AskRequest)(nil),      // 1: engram.v1.AskRequest
 	(*QuestionRules)(nil),   // 2: engram.v1.QuestionRules
-	(*WorldMark)(nil),       // 3: engram.v1.WorldMark
-	(*AskResponse)(nil),     // 4: engram.v1.AskResponse
-	(*KnowledgeRow)(nil),    // 5: engram.v1.KnowledgeRow
-	(*KnowledgeReason)(nil), // 6: engram.v1.KnowledgeReason
-	(*KnowledgeFact)(nil),   // 7: engram.v1.KnowledgeFact
-	nil,                     // 8: engram.v1.AskRequest.PrefixesEntry
-	(*structpb.Struct)(nil), // 9: google.protobuf.Struct
+	(*AskResponse)(nil),     // 3: engram.v1.AskResponse
+	(*KnowledgeRow)(nil),    // 4: engram.v1.KnowledgeRow
+	(*KnowledgeReason)(nil), // 5: engram.v1.KnowledgeReason
+	(*KnowledgeFact)(nil),   // 6: engram.v1.KnowledgeFact
+	nil,                     // 7: engram.v1.AskRequest.PrefixesEntry
+	(*structpb.Struct)(nil), // 8: google.protobuf.Struct
+	(*WorldMark)(nil),       // 9: engram.v1.WorldMark
 }
 var file_engram_v1_knowledge_proto_depIdxs = []int32{
 	0,  // 0: engram.v1.AskRequest.language:type_name -> engram.v1.QuestionLanguage
-	9,  // 1: engram.v1.AskRequest.pattern:type_name -> google.protobuf.Struct
+	8,  // 1: engram.v1.AskRequest.pattern:type_name -> google.protobuf.Struct
 	2,  // 2: engram.v1.AskRequest.rules:type_name -> engram.v1.QuestionRules
-	8,  // 3: engram.v1.AskRequest.prefixes:type_name -> engram.v1.AskRequest.PrefixesEntry
-	3,  // 4: engram.v1.AskRequest.after:type_name -> engram.v1.WorldMark
-	5,  // 5: engram.v1.AskResponse.rows:type_name -> engram.v1.KnowledgeRow
-	9,  // 6: engram.v1.KnowledgeRow.values:type_name -> google.protobuf.Struct
-	6,  // 7: engram.v1.KnowledgeRow.why:type_name -> engram.v1.KnowledgeReason
-	7,  // 8: engram.v1.KnowledgeReason.facts:type_name -> engram.v1.KnowledgeFact
+	7,  // 3: engram.v1.AskRequest.prefixes:type_name -> engram.v1.AskRequest.PrefixesEntry
+	9,  // 4: engram.v1.AskRequest.after:type_name -> engram.v1.WorldMark
+	4,  // 5: engram.v1.AskResponse.rows:type_name -> engram.v1.KnowledgeRow
+	8,  // 6: engram.v1.KnowledgeRow.values:type_name -> google.protobuf.Struct
+	5,  // 7: engram.v1.KnowledgeRow.why:type_name -> engram.v1.KnowledgeReason
+	6,  // 8: engram.v1.KnowledgeReason.facts:type_name -> engram.v1.KnowledgeFact
 	1,  // 9: engram.v1.KnowledgeService.Ask:input_type -> engram.v1.AskRequest
 	1,  // 10: engram.v1.KnowledgeService.AskStepwise:input_type -> engram.v1.AskRequest
-	4,  // 11: engram.v1.KnowledgeService.Ask:output_type -> engram.v1.AskResponse
-	4,  // 12: engram.v1.KnowledgeService.AskStepwise:output_type -> engram.v1.AskResponse
+	3,  // 11: engram.v1.KnowledgeService.Ask:output_type -> engram.v1.AskResponse
+	3,  // 12: engram.v1.KnowledgeService.AskStepwise:output_type -> engram.v1.AskResponse
 	11, // [11:13] is the sub-list for method output_type
 	9,  // [9:11] is the sub-list for method input_type
 	9,  // [9:9] is the sub-list for extension type_name
@@ -737,15 +680,16 @@ func file_engram_v1_knowledge_proto_init() {
 	if File_engram_v1_knowledge_proto != nil {
 		return
 	}
+	file_engram_v1_world_proto_init()
 	file_engram_v1_knowledge_proto_msgTypes[0].OneofWrappers = []any{}
-	file_engram_v1_knowledge_proto_msgTypes[3].OneofWrappers = []any{}
+	file_engram_v1_knowledge_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_knowledge_proto_rawDesc), len(file_engram_v1_knowledge_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

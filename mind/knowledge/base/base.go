@@ -86,6 +86,9 @@ func (b *Base) followWorld(ctx context.Context) error {
 	return err
 }
 
+// Done is closed when the base follows its memories no more.
+func (b *Base) Done() <-chan struct{} { return b.follower.Done() }
+
 // Close ends the base: what is asked then fails with Canceled.
 func (b *Base) Close() error {
 	if b.moves != nil {

@@ -55,13 +55,13 @@ func (c client) Acquire(ctx context.Context, a lookup.Acquire) (pose.Acquisition
 	if err := c.Call(ctx, path+"Acquire", ask, &m); err != nil {
 		return pose.Acquisition{}, err
 	}
-	cov, err := covFromMessage(m.GetCovariance())
+	cov, err := CovFromMessage(m.GetCovariance())
 	if err != nil {
 		return pose.Acquisition{}, wire.BadAnswer(err)
 	}
 	return pose.Acquisition{
 		ID: pose.AcquisitionID(m.GetId()), Sensor: m.GetSensor(), Time: engram.Time(m.GetTime()), Base: m.GetBase(),
-		Pose: poseFromMessage(m.GetPose()), Cov: cov, Info: poseInfoFromMessage(m.GetInfo()),
+		Pose: PoseFromMessage(m.GetPose()), Cov: cov, Info: poseInfoFromMessage(m.GetInfo()),
 	}, nil
 }
 

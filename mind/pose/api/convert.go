@@ -8,27 +8,30 @@ import (
 	"github.com/seed-301d4374/engram/mind/pose/lookup"
 )
 
-func poseMessage(p pose.Pose) *engramv1.Pose {
+// PoseMessage returns the message of a pose.
+func PoseMessage(p pose.Pose) *engramv1.Pose {
 	return &engramv1.Pose{X: p.T.X, Y: p.T.Y, Z: p.T.Z, Qw: p.R.W, Qx: p.R.X, Qy: p.R.Y, Qz: p.R.Z}
 }
 
-// poseFromMessage is the inverse of poseMessage. Whether it is a pose is for the
+// PoseFromMessage is the inverse of PoseMessage. Whether it is a pose is for the
 // store to say.
-func poseFromMessage(m *engramv1.Pose) pose.Pose {
+func PoseFromMessage(m *engramv1.Pose) pose.Pose {
 	return pose.Pose{
 		T: pose.Vec3{X: m.GetX(), Y: m.GetY(), Z: m.GetZ()},
 		R: pose.Quat{W: m.GetQw(), X: m.GetQx(), Y: m.GetQy(), Z: m.GetQz()},
 	}
 }
 
-func covMessage(c *pose.Cov) *engramv1.PoseCovariance {
+// CovMessage returns the message of a covariance, nil for one that is unknown.
+func CovMessage(c *pose.Cov) *engramv1.PoseCovariance {
 	if c.Mask == 0 {
 		return nil
 	}
 	return &engramv1.PoseCovariance{Values: c.S[:], Mask: uint32(c.Mask)}
 }
 
-func covFromMessage(m *engramv1.PoseCovariance) (c pose.Cov, err error) {
+// CovFromMessage is the inverse of CovMessage.
+func CovFromMessage(m *engramv1.PoseCovariance) (c pose.Cov, err error) {
 	if m.GetMask() == 0 {
 		return c, nil
 	}
@@ -89,7 +92,7 @@ func questionFromMessage(m *engramv1.PoseQuestion) (lookup.Question, error) {
 func answerMessage(a *lookup.Answer) *engramv1.PoseAnswer {
 	m := &engramv1.PoseAnswer{Target: a.Target, Source: a.Source, Error: wire.ErrorMessage(a.Err)}
 	if a.Err == nil {
-		m.Pose, m.Covariance, m.Info = poseMessage(a.Pose), covMessage(&a.Cov), poseInfoMessage(a.Info)
+		m.Pose, m.Covariance, m.Info = PoseMessage(a.Pose), CovMessage(&a.Cov), poseInfoMessage(a.Info)
 	}
 	return m
 }
@@ -99,8 +102,8 @@ func answerFromMessage(m *engramv1.PoseAnswer) (a lookup.Answer, err error) {
 	if a.Err != nil {
 		return a, nil
 	}
-	a.Pose, a.Info = poseFromMessage(m.GetPose()), poseInfoFromMessage(m.GetInfo())
-	a.Cov, err = covFromMessage(m.GetCovariance())
+	a.Pose, a.Info = PoseFromMessage(m.GetPose()), poseInfoFromMessage(m.GetInfo())
+	a.Cov, err = CovFromMessage(m.GetCovariance())
 	return a, err
 }
 
@@ -109,7 +112,7 @@ func transactionMessage(tx *lookup.Transaction) *engramv1.CommitRevisionRequest 
 	for i := range tx.Keys {
 		k := &tx.Keys[i]
 		m.Keys = append(m.Keys, &engramv1.AnchorKey{
-			Parent: k.Parent, Child: k.Child, Body: k.Body, Time: int64(k.Time), Pose: poseMessage(k.Pose), Covariance: covMessage(&k.Cov)})
+			Parent: k.Parent, Child: k.Child, Body: k.Body, Time: int64(k.Time), Pose: PoseMessage(k.Pose), Covariance: CovMessage(&k.Cov)})
 	}
 	for _, r := range tx.Replaced {
 		m.Replaced = append(m.Replaced, &engramv1.AnchorSpan{Parent: r.Parent, Child: r.Child, Start: int64(r.Start), End: int64(r.End)})
@@ -117,7 +120,7 @@ func transactionMessage(tx *lookup.Transaction) *engramv1.CommitRevisionRequest 
 	for i := range tx.Calibrations {
 		c := &tx.Calibrations[i]
 		m.Calibrations = append(m.Calibrations, &engramv1.EdgeCalibration{
-			Parent: c.Parent, Child: c.Child, Start: int64(c.Valid.Start), End: int64(c.Valid.End), Pose: poseMessage(c.Pose), Covariance: covMessage(&c.Cov)})
+			Parent: c.Parent, Child: c.Child, Start: int64(c.Valid.Start), End: int64(c.Valid.End), Pose: PoseMessage(c.Pose), Covariance: CovMessage(&c.Cov)})
 	}
 	return m
 }
@@ -125,23 +128,23 @@ func transactionMessage(tx *lookup.Transaction) *engramv1.CommitRevisionRequest 
 func transactionFromMessage(m *engramv1.CommitRevisionRequest) (lookup.Transaction, error) {
 	tx := lookup.Transaction{Author: m.GetAuthor()}
 	for _, k := range m.GetKeys() {
-		cov, err := covFromMessage(k.GetCovariance())
+		cov, err := CovFromMessage(k.GetCovariance())
 		if err != nil {
 			return tx, err
 		}
 		tx.Keys = append(tx.Keys, lookup.Key{
-			Parent: k.GetParent(), Child: k.GetChild(), Body: k.GetBody(), Time: engram.Time(k.GetTime()), Pose: poseFromMessage(k.GetPose()), Cov: cov})
+			Parent: k.GetParent(), Child: k.GetChild(), Body: k.GetBody(), Time: engram.Time(k.GetTime()), Pose: PoseFromMessage(k.GetPose()), Cov: cov})
 	}
 	for _, r := range m.GetReplaced() {
 		tx.Replaced = append(tx.Replaced, lookup.Replaced{Parent: r.GetParent(), Child: r.GetChild(), Interval: wire.Interval(r.GetStart(), r.GetEnd())})
 	}
 	for _, c := range m.GetCalibrations() {
-		cov, err := covFromMessage(c.GetCovariance())
+		cov, err := CovFromMessage(c.GetCovariance())
 		if err != nil {
 			return tx, err
 		}
 		tx.Calibrations = append(tx.Calibrations, lookup.Calibration{
-			Parent: c.GetParent(), Child: c.GetChild(), Valid: wire.Interval(c.GetStart(), c.GetEnd()), Pose: poseFromMessage(c.GetPose()), Cov: cov})
+			Parent: c.GetParent(), Child: c.GetChild(), Valid: wire.Interval(c.GetStart(), c.GetEnd()), Pose: PoseFromMessage(c.GetPose()), Cov: cov})
 	}
 	return tx, nil
 }
@@ -190,7 +193,7 @@ func eventMessage(ev *lookup.Event) *engramv1.WatchPosesResponse {
 	for i := range ev.Moved {
 		a := &ev.Moved[i]
 		m.Moved = append(m.Moved, &engramv1.MovedAcquisition{
-			Id: uint64(a.ID), Time: int64(a.Time), Old: poseMessage(a.Old), New: poseMessage(a.New), Trans: a.Trans, Rot: a.Rot, Failed: a.Failed})
+			Id: uint64(a.ID), Time: int64(a.Time), Old: PoseMessage(a.Old), New: PoseMessage(a.New), Trans: a.Trans, Rot: a.Rot, Failed: a.Failed})
 	}
 	return m
 }
@@ -199,7 +202,7 @@ func eventFromMessage(m *engramv1.WatchPosesResponse) lookup.Event {
 	ev := lookup.Event{From: pose.Revision(m.GetFrom()), To: pose.Revision(m.GetTo()), Changes: changesFromMessages(m.GetChanges())}
 	for _, a := range m.GetMoved() {
 		ev.Moved = append(ev.Moved, pose.Moved{
-			ID: pose.AcquisitionID(a.GetId()), Time: engram.Time(a.GetTime()), Old: poseFromMessage(a.GetOld()), New: poseFromMessage(a.GetNew()),
+			ID: pose.AcquisitionID(a.GetId()), Time: engram.Time(a.GetTime()), Old: PoseFromMessage(a.GetOld()), New: PoseFromMessage(a.GetNew()),
 			Trans: a.GetTrans(), Rot: a.GetRot(), Failed: a.GetFailed()})
 	}
 	return ev

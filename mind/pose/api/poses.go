@@ -94,7 +94,7 @@ func (h handler) acquire(ctx context.Context, r *engramv1.AcquireRequest) (*engr
 	a, err := h.poses.Acquire(ctx, ask)
 	return &engramv1.AcquireResponse{
 		Id: uint64(a.ID), Sensor: a.Sensor, Time: int64(a.Time), Base: a.Base,
-		Pose: poseMessage(a.Pose), Covariance: covMessage(&a.Cov), Info: poseInfoMessage(a.Info),
+		Pose: PoseMessage(a.Pose), Covariance: CovMessage(&a.Cov), Info: poseInfoMessage(a.Info),
 	}, err
 }
 

@@ -1,4 +1,4 @@
-package files
+package files_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
 // TestFull reads a file that the memory has no room for: who is refused is told with a line,
@@ -23,7 +24,7 @@ func TestFull(t *testing.T) {
 	defer w.Close()
 	read := func(text string) error {
 		t.Helper()
-		c, err := Read([]byte(text), "f.yaml")
+		c, err := files.Read([]byte(text), "f.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

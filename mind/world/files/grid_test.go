@@ -1,4 +1,4 @@
-package files
+package files_test
 
 import (
 	"bytes"
@@ -22,13 +22,14 @@ import (
 	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
 const gridYAML = "image: a.pgm\nresolution: 0.5\norigin: [1, 2, 1.5707963267948966]\nnegate: 0\noccupied_thresh: 0.65\nfree_thresh: 0.196\n"
 
 // grid reads a grid of which the image is beside the YAML.
-func grid(yaml, img string) (*Grid, error) {
-	return ReadGrid([]byte(yaml), "maps/m.yaml", func(path string) ([]byte, error) {
+func grid(yaml, img string) (*files.Grid, error) {
+	return files.ReadGrid([]byte(yaml), "maps/m.yaml", func(path string) ([]byte, error) {
 		if path != "maps/a.pgm" && path != "/a.pgm" {
 			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 		}
@@ -145,7 +146,7 @@ func TestRealMaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := ReadGrid(text, file, os.ReadFile)
+		g, err := files.ReadGrid(text, file, os.ReadFile)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,10 +154,10 @@ func TestRealMaps(t *testing.T) {
 		if free == 0 || occupied == 0 || free+occupied+unknown != g.Width*g.Height {
 			t.Errorf("%s: %d free, %d occupied, %d unknown", file, free, occupied, unknown)
 		}
-		if MapName(file) != "TenByTen" { // which the other program did not read
-			checkFree(t, g, testkit.Shared(t, "oracle", "paths", MapName(file)+".csv"))
+		if files.MapName(file) != "TenByTen" { // which the other program did not read
+			checkFree(t, g, testkit.Shared(t, "oracle", "paths", files.MapName(file)+".csv"))
 		}
-		mark, err := m.SetMap(t.Context(), MapName(file), g.Map([]string{"site"}, "map"), g.Data)
+		mark, err := m.SetMap(t.Context(), files.MapName(file), g.Map([]string{"site"}, "map"), g.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,19 +165,19 @@ func TestRealMaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := f.Maps().Get(MapName(file))
+		s, err := f.Maps().Get(files.MapName(file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := m.MapData(t.Context(), MapName(file))
+		data, err := m.MapData(t.Context(), files.MapName(file))
 		if err != nil || !bytes.Equal(data, g.Data) {
 			t.Fatalf("%s: %d bytes, %v", file, len(data), err)
 		}
-		back, err := GridOf(MapName(file), s.Map, data)
+		back, err := files.GridOf(files.MapName(file), s.Map, data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ReadGrid(back.YAML("x.pgm"), "x.yaml", func(string) ([]byte, error) { return back.Data, nil })
+		again, err := files.ReadGrid(back.YAML("x.pgm"), "x.yaml", func(string) ([]byte, error) { return back.Data, nil })
 		if err != nil || !slices.Equal(again.Cells(), g.Cells()) || again.Origin != g.Origin || again.Resolution != g.Resolution ||
 			again.Free != g.Free || again.Occupied != g.Occupied || again.Negate != g.Negate || again.Mode != g.Mode {
 			t.Errorf("%s: not the same again: %v", file, err)
@@ -185,7 +186,7 @@ func TestRealMaps(t *testing.T) {
 }
 
 // checkFree compares with cells that are free by another program's reading of the map.
-func checkFree(t *testing.T, g *Grid, file string) {
+func checkFree(t *testing.T, g *files.Grid, file string) {
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -224,11 +225,11 @@ func TestGridOfDisagreeing(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := g.Map(nil, "map")
-	if _, err := GridOf("m", &m, []byte("P5 2 1 255\n\x00\x00")); engram.CodeOf(err) != engram.Invalid {
+	if _, err := files.GridOf("m", &m, []byte("P5 2 1 255\n\x00\x00")); engram.CodeOf(err) != engram.Invalid {
 		t.Error(err)
 	}
 	m.Format = "octomap"
-	if _, err := GridOf("m", &m, g.Data); !errors.Is(err, engram.Unsupported) {
+	if _, err := files.GridOf("m", &m, g.Data); !errors.Is(err, engram.Unsupported) {
 		t.Error(err)
 	}
 }
@@ -238,14 +239,14 @@ func FuzzReadGrid(f *testing.F) {
 	f.Add([]byte(gridYAML+"mode: scale\n"), []byte("P2\n# c\n2 2\n255\n1 2 3 4"))
 	f.Add([]byte(gridYAML), []byte(picture(color.Gray{3}, color.White)))
 	f.Fuzz(func(t *testing.T, yaml, img []byte) {
-		g, err := ReadGrid(yaml, "f.yaml", func(string) ([]byte, error) { return img, nil })
+		g, err := files.ReadGrid(yaml, "f.yaml", func(string) ([]byte, error) { return img, nil })
 		if err != nil {
 			if code := engram.CodeOf(err); code != engram.Invalid && code != engram.Exhausted {
 				t.Errorf("%v has the code %v", err, code)
 			}
 			return
 		}
-		again, err := ReadGrid(g.YAML("a.pgm"), "f.yaml", func(string) ([]byte, error) { return g.Data, nil })
+		again, err := files.ReadGrid(g.YAML("a.pgm"), "f.yaml", func(string) ([]byte, error) { return g.Data, nil })
 		if err != nil || !slices.Equal(again.Cells(), g.Cells()) || len(g.Cells()) != g.Width*g.Height {
 			t.Error(fmt.Errorf("not the same again: %w", err))
 		}
@@ -266,7 +267,7 @@ func TestGridsOfROS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := ReadGrid(text, path, os.ReadFile)
+		g, err := files.ReadGrid(text, path, os.ReadFile)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -1,4 +1,4 @@
-package files
+package files_test
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package files
+package files_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
 const kitchen = `# a kitchen
@@ -73,9 +74,9 @@ const kitchen = `# a kitchen
     started_by: camera.launch
 `
 
-func read(t testing.TB, text, file string) *Content {
+func read(t testing.TB, text, file string) *files.Content {
 	t.Helper()
-	c, err := Read([]byte(text), file)
+	c, err := files.Read([]byte(text), file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +84,13 @@ func read(t testing.TB, text, file string) *Content {
 }
 
 // state returns the world of a content alone.
-func state(t testing.TB, c *Content) *world.Forest {
+func state(t testing.TB, c *files.Content) *world.Forest {
 	t.Helper()
 	m := world.NewLocal("me", world.DefaultRules())
 	return stated(t, m, c)
 }
 
-func stated(t testing.TB, m world.Model, c *Content) *world.Forest {
+func stated(t testing.TB, m world.Model, c *files.Content) *world.Forest {
 	t.Helper()
 	f, err := m.View(t.Context())
 	if err != nil {
@@ -108,9 +109,9 @@ func stated(t testing.TB, m world.Model, c *Content) *world.Forest {
 	return f
 }
 
-func write(t testing.TB, f *world.Forest, o Options) string {
+func write(t testing.TB, f *world.Forest, o files.Options) string {
 	t.Helper()
-	text, _, err := Write(f, o)
+	text, _, err := files.Write(f, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestRootIsBelieved(t *testing.T) {
 // too.
 func TestRoundTrip(t *testing.T) {
 	first := state(t, read(t, kitchen, "kitchen.yaml"))
-	for _, o := range []Options{{}, {Nested: true}, {JSON: true}, {JSON: true, Nested: true}, {Item: "cupboard"}} {
+	for _, o := range []files.Options{{}, {Nested: true}, {JSON: true}, {JSON: true, Nested: true}, {Item: "cupboard"}} {
 		text := write(t, first, o)
 		file := "again.yaml"
 		if o.JSON {
@@ -183,13 +184,13 @@ func TestRoundTrip(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if text := write(t, first, Options{Nested: true}); strings.Count(text, "parent:") != 0 || strings.Count(text, "children:") != 3 {
+	if text := write(t, first, files.Options{Nested: true}); strings.Count(text, "parent:") != 0 || strings.Count(text, "children:") != 3 {
 		t.Errorf("not nested:\n%s", text)
 	}
-	if text := write(t, first, Options{}); strings.Count(text, "children:") != 0 || !strings.Contains(text, "  parent: table\n") {
+	if text := write(t, first, files.Options{}); strings.Count(text, "children:") != 0 || !strings.Contains(text, "  parent: table\n") {
 		t.Errorf("not flat:\n%s", text)
 	}
-	if _, _, err := Write(first, Options{Item: "none"}); !errors.Is(err, engram.NotFound) {
+	if _, _, err := files.Write(first, files.Options{Item: "none"}); !errors.Is(err, engram.NotFound) {
 		t.Error(err)
 	}
 }
@@ -197,12 +198,12 @@ func TestRoundTrip(t *testing.T) {
 // TestAnyWorldRoundTrips writes random worlds.
 func TestAnyWorldRoundTrips(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		c := &Content{}
+		c := &files.Content{}
 		number := rapid.Float64Range(-1e6, 1e6)
 		text := rapid.StringMatching(`[a-zA-Z0-9 :#'"\n\té-]{0,12}`)
 		n := rapid.IntRange(0, 8).Draw(rt, "items")
 		for i := range n {
-			it := Item{NamedItem: world.NamedItem{Name: fmt.Sprintf("%s%d", rapid.StringMatching(`[a-z#: ]{1,3}`).Draw(rt, "name"), i)}}
+			it := files.Item{NamedItem: world.NamedItem{Name: fmt.Sprintf("%s%d", rapid.StringMatching(`[a-z#: ]{1,3}`).Draw(rt, "name"), i)}}
 			if i > 0 && rapid.Bool().Draw(rt, "child") {
 				it.Structure = &world.Structure{Parent: c.Items[rapid.IntRange(0, i-1).Draw(rt, "parent")].Name}
 			}
@@ -228,7 +229,7 @@ func TestAnyWorldRoundTrips(t *testing.T) {
 			it.Description = d
 			c.Items = append(c.Items, it)
 			if it.Structure != nil && rapid.Bool().Draw(rt, "joint") {
-				j := Joint{Name: rapid.SampledFrom([]string{it.Name, it.Name + "/joint"}).Draw(rt, "joint name")}
+				j := files.Joint{Name: rapid.SampledFrom([]string{it.Name, it.Name + "/joint"}).Draw(rt, "joint name")}
 				j.Base, j.Moved, j.Kind, j.Pose = it.Structure.Parent, it.Name, world.JointKind(rapid.IntRange(0, 2).Draw(rt, "kind")), pose.Identity()
 				if j.Kind == world.Prismatic {
 					j.SetDirection(pose.Vec3{X: 1, Y: number.Draw(rt, "dy"), Z: number.Draw(rt, "dz")})
@@ -239,9 +240,9 @@ func TestAnyWorldRoundTrips(t *testing.T) {
 				c.Joints = append(c.Joints, j)
 			}
 		}
-		for _, o := range []Options{{}, {Nested: true}, {JSON: true, Nested: true}} {
+		for _, o := range []files.Options{{}, {Nested: true}, {JSON: true, Nested: true}} {
 			first := write(t, state(t, c), o)
-			back, err := Read([]byte(first), "f")
+			back, err := files.Read([]byte(first), "f")
 			if err != nil {
 				rt.Fatalf("%v in\n%s", err, first)
 			}
@@ -256,8 +257,8 @@ func TestAnyWorldRoundTrips(t *testing.T) {
 func TestWhatIsNotSaidStays(t *testing.T) {
 	m := world.NewLocal("me", world.DefaultRules())
 	stated(t, m, read(t, kitchen, "kitchen.yaml"))
-	before := write(t, stated(t, m, read(t, "- name: cup\n- name: door\n  states: {open: true}\n", "names.yaml")), Options{})
-	if after := write(t, state(t, read(t, kitchen, "kitchen.yaml")), Options{}); before != after {
+	before := write(t, stated(t, m, read(t, "- name: cup\n- name: door\n  states: {open: true}\n", "names.yaml")), files.Options{})
+	if after := write(t, state(t, read(t, kitchen, "kitchen.yaml")), files.Options{}); before != after {
 		t.Errorf("names alone change the world to\n%s", before)
 	}
 	f := stated(t, m, read(t, "- name: cup\n  label: a mug\n  class: null\n- name: table\n  parent: null\n", "some.yaml"))
@@ -360,7 +361,7 @@ func TestCalled(t *testing.T) {
 	if m, err := f.Get("cup"); err != nil || !slices.Equal(m.Description.SpokenNames, []string{"mug", "beaker"}) {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := Read([]byte("- name: cup\n  called: mug\n  spoken_names: [mug]\n"), "f.yaml"); !errors.Is(err, engram.Invalid) {
+	if _, err := files.Read([]byte("- name: cup\n  called: mug\n  spoken_names: [mug]\n"), "f.yaml"); !errors.Is(err, engram.Invalid) {
 		t.Error(err)
 	}
 }
@@ -393,7 +394,7 @@ func TestImportIsWhole(t *testing.T) {
 			} else {
 				_, err = content.State(t.Context(), m)
 			}
-			if _, partly := errors.AsType[*Partly](err); partly || !errors.Is(err, engram.Exhausted) || !strings.Contains(err.Error(), c.want) {
+			if _, partly := errors.AsType[*files.Partly](err); partly || !errors.Is(err, engram.Exhausted) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s, dry run %v: %.200v", name, dry, err)
 			}
 		}
@@ -441,7 +442,7 @@ func TestPartly(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark, err := c.State(t.Context(), m)
-	partly, is := errors.AsType[*Partly](err)
+	partly, is := errors.AsType[*files.Partly](err)
 	if !is || mark.Number == 0 || !slices.Equal(partly.Stated, []string{"item kitchen", "item cup", "state cup/full"}) || err.Error() != "f.yaml:2: table: no room" || !errors.Is(err, engram.Exhausted) {
 		t.Errorf("%v, %+v", err, partly)
 	}
@@ -533,7 +534,7 @@ func TestRefused(t *testing.T) {
 		"field of view":     {"components: [{name: eye, kind: camera, field_of_view: {horizontal: -1, vertical: 1, max_range: 2}}]\n", `f.yaml:1: eye: its field of view is -1 rad wide; horizontal is the full angle`, engram.Invalid},
 		"class":             {"- name: b\n  class: a/b/c/d/e/f/g\n", `class`, engram.Invalid},
 	} {
-		got, err := Read([]byte(c.text), "f.yaml")
+		got, err := files.Read([]byte(c.text), "f.yaml")
 		if err == nil {
 			f, _ := world.NewLocal("me", world.DefaultRules()).View(t.Context())
 			err = got.Check(f, "me")
@@ -546,7 +547,7 @@ func TestRefused(t *testing.T) {
 
 // All that is wrong with a file is told at once, in the order of its lines: what cannot be read, and what cannot be.
 func TestAllErrorsAtOnce(t *testing.T) {
-	_, err := Read([]byte("- name: cup\n  kinds: [\"\"]\n  parent: cup\n  pose: [2e12, 0, 0]\n  frame: cup\n  box: [-1, 0, 1]\n  shape: {kind: box, size: [-1, 0, 1]}\n"+
+	_, err := files.Read([]byte("- name: cup\n  kinds: [\"\"]\n  parent: cup\n  pose: [2e12, 0, 0]\n  frame: cup\n  box: [-1, 0, 1]\n  shape: {kind: box, size: [-1, 0, 1]}\n"+
 		"  colour: red\n  covariance: [1]\n- name: a\n  articulations: [{base: a, kind: revolute, axis: [0, 0, 1]}]\n- name: b\n  label: [1]\n"), "f.yaml")
 	want := []string{
 		"f.yaml:1: cup: its parent is itself", "f.yaml:1: cup: its pose is in its own frame", "f.yaml:1: cup: it is 2e+12 m away", "f.yaml:1: cup: one of its kinds",
@@ -564,12 +565,12 @@ func TestAllErrorsAtOnce(t *testing.T) {
 // TestJSON has what JSON says otherwise than YAML.
 func TestJSON(t *testing.T) {
 	text := "{\n\t\"items\": [\n\t\t{\"name\": \"c\\u00fcp\", \"pose\": [1, 2, 3]},\n\t\t{\"name\": \"x\", \"nmae\": 1}\n\t]\n}"
-	_, err := Read([]byte(text), "f.json")
+	_, err := files.Read([]byte(text), "f.json")
 	if err == nil || !strings.Contains(err.Error(), `f.json:4: item "x": unknown member "nmae"; did you mean name?`) {
 		t.Error(err)
 	}
 	for _, bad := range []string{"[", "[] []", "[1e999]", `{"items": {}}`, "[" + strings.Repeat("[", 200), `[{"name": "a", "name": "b"}]`} {
-		if _, err := Read([]byte(bad), "f.json"); engram.CodeOf(err) != engram.Invalid {
+		if _, err := files.Read([]byte(bad), "f.json"); engram.CodeOf(err) != engram.Invalid {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -585,7 +586,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("- &a {name: x}\n- *a\n"))
 	f.Add([]byte("- name: a\n- name: b\n  articulations: [{base: a, kind: revolute, limits: [0, 1], value: 2}]\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := Read(b, "f")
+		c, err := files.Read(b, "f")
 		if err != nil {
 			if code := engram.CodeOf(err); code != engram.Invalid && code != engram.OutOfRange && code != engram.Exhausted {
 				t.Errorf("%v has the code %v", err, code)
@@ -600,8 +601,8 @@ func FuzzRead(f *testing.F) {
 		if c.Check(forest, "me") != nil {
 			return
 		}
-		first := write(t, state(t, c), Options{})
-		if again := write(t, state(t, read(t, first, "g")), Options{}); again != first {
+		first := write(t, state(t, c), files.Options{})
+		if again := write(t, state(t, read(t, first, "g")), files.Options{}); again != first {
 			t.Errorf("written\n%s\nand then\n%s", first, again)
 		}
 	})

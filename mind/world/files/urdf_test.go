@@ -1,4 +1,4 @@
-package files
+package files_test
 
 import (
 	"encoding/csv"
@@ -13,6 +13,7 @@ import (
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/pose/urdf"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
 const cupboard = `<?xml version="1.0"?>
@@ -43,7 +44,7 @@ const cupboard = `<?xml version="1.0"?>
 </robot>`
 
 func TestCupboard(t *testing.T) {
-	c, left, err := ReadURDF([]byte(cupboard), "cupboard.urdf", Description{Name: "cup board", Parent: "kitchen"})
+	c, left, err := files.ReadURDF([]byte(cupboard), "cupboard.urdf", files.Description{Name: "cup board", Parent: "kitchen"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,11 +95,11 @@ func TestCupboard(t *testing.T) {
 // TestAllDescriptions has each link and joint of real robots, at zero where they are.
 func TestAllDescriptions(t *testing.T) {
 	folder := testkit.Shared(t, "urdf")
-	files, err := filepath.Glob(filepath.Join(folder, "*.urdf"))
-	if err != nil || len(files) == 0 {
+	found, err := filepath.Glob(filepath.Join(folder, "*.urdf"))
+	if err != nil || len(found) == 0 {
 		t.Fatalf("there are no robot descriptions in %s: %v", folder, err)
 	}
-	for _, file := range files {
+	for _, file := range found {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +108,7 @@ func TestAllDescriptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, left, err := ReadURDF(text, file, Description{Name: "r", Robot: true})
+		c, left, err := files.ReadURDF(text, file, files.Description{Name: "r", Robot: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +142,7 @@ func TestAllDescriptions(t *testing.T) {
 			t.Errorf("%s: nothing is left out", file)
 		}
 		// What is read from the world's own file is the same.
-		for _, o := range []Options{{}, {Nested: true}} {
+		for _, o := range []files.Options{{}, {Nested: true}} {
 			first := write(t, f, o)
 			if again := write(t, state(t, read(t, first, "f")), o); again != first {
 				t.Errorf("%s: %+v: written twice is not the same", file, o)
@@ -160,7 +161,7 @@ func TestForwardKinematics(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := readCSV(t, testkit.Shared(t, "oracle", "fk", robot+".csv"))
-		c, _, err := ReadURDF(text, robot, Description{Name: robot, Robot: true})
+		c, _, err := files.ReadURDF(text, robot, files.Description{Name: robot, Robot: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,13 +242,13 @@ func readCSV(t *testing.T, file string) (rows []map[string]string) {
 	return rows
 }
 
-func report(t *testing.T, file string) (*world.Forest, []LeftOut, []string) {
+func report(t *testing.T, file string) (*world.Forest, []files.LeftOut, []string) {
 	t.Helper()
 	text, err := os.ReadFile(testkit.Shared(t, "reports", file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, left, err := ReadURDF(text, file, Description{})
+	c, left, err := files.ReadURDF(text, file, files.Description{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +261,7 @@ func TestNewerFormats(t *testing.T) {
 	if j, err := f.Joints().Get("arm/shoulder"); err != nil || *j.Limits != (world.Limits{Lower: -1, Upper: 1}) || !f.Has("arm/upper") || len(notes) > 0 {
 		t.Errorf("%+v, %v, %q", j, err, notes)
 	}
-	if !slices.ContainsFunc(left, func(l LeftOut) bool { return l.What == "joint/limit jerk" }) {
+	if !slices.ContainsFunc(left, func(l files.LeftOut) bool { return l.What == "joint/limit jerk" }) {
 		t.Errorf("left out: %v", left)
 	}
 	box := func(f *world.Forest, name string) world.Box {
@@ -304,12 +305,12 @@ func TestOriginsThatAreNoPose(t *testing.T) {
 		"not a rotation": {`"0 0.70710678118654752 0 0.70710678118654752"`, `"0 2 0 0"`},
 		"three numbers":  {`"0 0.70710678118654752 0 0.70710678118654752"`, `"0 1 0"`},
 	} {
-		c, left, err := ReadURDF([]byte(strings.ReplaceAll(string(text), change[0], change[1])), "f.urdf", Description{})
+		c, left, err := files.ReadURDF([]byte(strings.ReplaceAll(string(text), change[0], change[1])), "f.urdf", files.Description{})
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		told := slices.ContainsFunc(left, func(l LeftOut) bool { return strings.HasSuffix(l.What, "/origin, which is no pose") })
+		told := slices.ContainsFunc(left, func(l files.LeftOut) bool { return strings.HasSuffix(l.What, "/origin, which is no pose") })
 		if m, err := state(t, c).Get("cart/base"); err != nil || m.Description.Box.Pose != pose.Translation(0, 0, 0.5) || !told {
 			t.Errorf("%s: %+v, %v, %v", what, m.Description.Box, err, left)
 		}
@@ -325,8 +326,8 @@ func TestMirroredMesh(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}
-	first := write(t, f, Options{})
-	if again := write(t, state(t, read(t, first, "f")), Options{}); again != first {
+	first := write(t, f, files.Options{})
+	if again := write(t, state(t, read(t, first, "f")), files.Options{}); again != first {
 		t.Errorf("written\n%s\nand then\n%s", first, again)
 	}
 }

@@ -1,4 +1,4 @@
-package files
+package files_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/files"
 )
 
 // TestYAMLIntegers has the integers of YAML 1.1, which come back as written.
@@ -48,7 +49,7 @@ func TestJSONIntegers(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"18446744073709551617", "-9223372036854775809"} {
-		_, err := Read([]byte("[\n"+text+"]"), "f.json")
+		_, err := files.Read([]byte("[\n"+text+"]"), "f.json")
 		if want := "f.json:2: the integer " + text + " does not fit 64 bits; write " + text + ".0"; engram.CodeOf(err) != engram.Invalid || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, not %s", err, want)
 		}
@@ -98,17 +99,17 @@ func TestEachValueComesBack(t *testing.T) {
 		if rapid.Bool().Draw(rt, "more") {
 			p["other"] = "x"
 		}
-		c := &Content{Items: []Item{{At: "f:1", NamedItem: world.NamedItem{Name: "cup", Item: world.Item{Structure: &world.Structure{}, Description: &world.Description{Properties: p}}}}}}
+		c := &files.Content{Items: []files.Item{{At: "f:1", NamedItem: world.NamedItem{Name: "cup", Item: world.Item{Structure: &world.Structure{}, Description: &world.Description{Properties: p}}}}}}
 		if value != nil {
-			c.States = []State{{State: world.State{Item: "cup", Name: "s", Value: value}, Confidence: rapid.SampledFrom([]float64{1, 0.5}).Draw(rt, "confidence")}}
+			c.States = []files.State{{State: world.State{Item: "cup", Name: "s", Value: value}, Confidence: rapid.SampledFrom([]float64{1, 0.5}).Draw(rt, "confidence")}}
 		}
 		f := state(t, c)
 		for _, json := range []bool{false, true} {
-			text, notes, err := Write(f, Options{JSON: json})
+			text, notes, err := files.Write(f, files.Options{JSON: json})
 			if err != nil || len(notes) > 0 {
 				rt.Fatalf("%v, %v", notes, err)
 			}
-			back, err := Read(text, "f")
+			back, err := files.Read(text, "f")
 			if err != nil {
 				rt.Fatalf("%v in\n%s", err, text)
 			}
@@ -127,7 +128,7 @@ func TestTagsOfValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"{$int32: x}": "f.yaml:2: item \"cup\"", "{$colour: red}": `"$colour" is not a tag of a Value`, "{a: [{$time: [1]}]}": "$time",
 	} {
-		if _, err := Read([]byte("- name: cup\n  properties: {k: "+text+"}\n"), "f.yaml"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := files.Read([]byte("- name: cup\n  properties: {k: "+text+"}\n"), "f.yaml"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %s", text, err, want)
 		}
 	}

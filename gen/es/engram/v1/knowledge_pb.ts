@@ -9,6 +9,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { WorldMark } from "./world_pb.js";
+import { file_engram_v1_world } from "./world_pb.js";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
@@ -16,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file engram/v1/knowledge.proto.
  */
 export const file_engram_v1_knowledge: GenFile = /*@__PURE__*/
-  fileDesc("ChllbmdyYW0vdjEva25vd2xlZGdlLnByb3RvEgllbmdyYW0udjEivAMKCkFza1JlcXVlc3QSLQoIbGFuZ3VhZ2UYASABKA4yGy5lbmdyYW0udjEuUXVlc3Rpb25MYW5ndWFnZRIQCghxdWVzdGlvbhgCIAEoCRIoCgdwYXR0ZXJuGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBInCgVydWxlcxgEIAMoCzIYLmVuZ3JhbS52MS5RdWVzdGlvblJ1bGVzEjUKCHByZWZpeGVzGAUgAygLMiMuZW5ncmFtLnYxLkFza1JlcXVlc3QuUHJlZml4ZXNFbnRyeRIPCgJhdBgGIAEoA0gAiAEBEhIKBWFzX29mGAcgASgDSAGIAQESFQoNdGltZW91dF9uYW5vcxgIIAEoAxIRCgltYXhfc3RlcHMYCSABKAMSEgoKbWF4X21lbW9yeRgKIAEoAxIMCgRyb3dzGAsgASgDEgsKA3doeRgMIAEoCBIjCgVhZnRlchgNIAMoCzIULmVuZ3JhbS52MS5Xb3JsZE1hcmsaLwoNUHJlZml4ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgUKA19hdEIICgZfYXNfb2YiKwoNUXVlc3Rpb25SdWxlcxIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkiKgoJV29ybGRNYXJrEg0KBWVwb2NoGAEgASgEEg4KBm51bWJlchgCIAEoBCJzCgtBc2tSZXNwb25zZRIlCgRyb3dzGAEgAygLMhcuZW5ncmFtLnYxLktub3dsZWRnZVJvdxIMCgRtb3JlGAIgASgIEhQKB3dhaXRpbmcYAyABKA1IAIgBARINCgVub3RlcxgEIAMoCUIKCghfd2FpdGluZyKhAQoMS25vd2xlZGdlUm93Eg0KBW5hbWVzGAEgAygJEicKBnZhbHVlcxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDQoFdGV4dHMYAyADKAkSEwoLcHJvYmFiaWxpdHkYBCABKAESJwoDd2h5GAUgAygLMhouZW5ncmFtLnYxLktub3dsZWRnZVJlYXNvbhIMCgRqc29uGAYgAygJIkoKD0tub3dsZWRnZVJlYXNvbhIOCgZjbGF1c2UYASABKAkSJwoFZmFjdHMYAiADKAsyGC5lbmdyYW0udjEuS25vd2xlZGdlRmFjdCJRCg1Lbm93bGVkZ2VGYWN0Eg8KB3N1YmplY3QYASABKAkSEAoIcHJvcGVydHkYAiABKAkSDgoGb2JqZWN0GAMgASgJEg0KBWxpbmtzGAQgAygJKmwKEFF1ZXN0aW9uTGFuZ3VhZ2USHQoZUVVFU1RJT05fTEFOR1VBR0VfUEFUVEVSThAAEhwKGFFVRVNUSU9OX0xBTkdVQUdFX1BST0xPRxABEhsKF1FVRVNUSU9OX0xBTkdVQUdFX0NMQVNTEAIykgEKEEtub3dsZWRnZVNlcnZpY2USOQoDQXNrEhUuZW5ncmFtLnYxLkFza1JlcXVlc3QaFi5lbmdyYW0udjEuQXNrUmVzcG9uc2UiA5ACAhJDCgtBc2tTdGVwd2lzZRIVLmVuZ3JhbS52MS5Bc2tSZXF1ZXN0GhYuZW5ncmFtLnYxLkFza1Jlc3BvbnNlIgOQAgIwAUI4WjZnaXRodWIuY29tL3NlZWQtMzAxZDQzNzQvZW5ncmFtL2dlbi9lbmdyYW0vdjE7ZW5ncmFtdjFiBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("ChllbmdyYW0vdjEva25vd2xlZGdlLnByb3RvEgllbmdyYW0udjEivAMKCkFza1JlcXVlc3QSLQoIbGFuZ3VhZ2UYASABKA4yGy5lbmdyYW0udjEuUXVlc3Rpb25MYW5ndWFnZRIQCghxdWVzdGlvbhgCIAEoCRIoCgdwYXR0ZXJuGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBInCgVydWxlcxgEIAMoCzIYLmVuZ3JhbS52MS5RdWVzdGlvblJ1bGVzEjUKCHByZWZpeGVzGAUgAygLMiMuZW5ncmFtLnYxLkFza1JlcXVlc3QuUHJlZml4ZXNFbnRyeRIPCgJhdBgGIAEoA0gAiAEBEhIKBWFzX29mGAcgASgDSAGIAQESFQoNdGltZW91dF9uYW5vcxgIIAEoAxIRCgltYXhfc3RlcHMYCSABKAMSEgoKbWF4X21lbW9yeRgKIAEoAxIMCgRyb3dzGAsgASgDEgsKA3doeRgMIAEoCBIjCgVhZnRlchgNIAMoCzIULmVuZ3JhbS52MS5Xb3JsZE1hcmsaLwoNUHJlZml4ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgUKA19hdEIICgZfYXNfb2YiKwoNUXVlc3Rpb25SdWxlcxIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkicwoLQXNrUmVzcG9uc2USJQoEcm93cxgBIAMoCzIXLmVuZ3JhbS52MS5Lbm93bGVkZ2VSb3cSDAoEbW9yZRgCIAEoCBIUCgd3YWl0aW5nGAMgASgNSACIAQESDQoFbm90ZXMYBCADKAlCCgoIX3dhaXRpbmcioQEKDEtub3dsZWRnZVJvdxINCgVuYW1lcxgBIAMoCRInCgZ2YWx1ZXMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBXRleHRzGAMgAygJEhMKC3Byb2JhYmlsaXR5GAQgASgBEicKA3doeRgFIAMoCzIaLmVuZ3JhbS52MS5Lbm93bGVkZ2VSZWFzb24SDAoEanNvbhgGIAMoCSJKCg9Lbm93bGVkZ2VSZWFzb24SDgoGY2xhdXNlGAEgASgJEicKBWZhY3RzGAIgAygLMhguZW5ncmFtLnYxLktub3dsZWRnZUZhY3QiUQoNS25vd2xlZGdlRmFjdBIPCgdzdWJqZWN0GAEgASgJEhAKCHByb3BlcnR5GAIgASgJEg4KBm9iamVjdBgDIAEoCRINCgVsaW5rcxgEIAMoCSpsChBRdWVzdGlvbkxhbmd1YWdlEh0KGVFVRVNUSU9OX0xBTkdVQUdFX1BBVFRFUk4QABIcChhRVUVTVElPTl9MQU5HVUFHRV9QUk9MT0cQARIbChdRVUVTVElPTl9MQU5HVUFHRV9DTEFTUxACMpIBChBLbm93bGVkZ2VTZXJ2aWNlEjkKA0FzaxIVLmVuZ3JhbS52MS5Bc2tSZXF1ZXN0GhYuZW5ncmFtLnYxLkFza1Jlc3BvbnNlIgOQAgISQwoLQXNrU3RlcHdpc2USFS5lbmdyYW0udjEuQXNrUmVxdWVzdBoWLmVuZ3JhbS52MS5Bc2tSZXNwb25zZSIDkAICMAFCOFo2Z2l0aHViLmNvbS9zZWVkLTMwMWQ0Mzc0L2VuZ3JhbS9nZW4vZW5ncmFtL3YxO2VuZ3JhbXYxYgZwcm90bzM", [file_engram_v1_world, file_google_protobuf_struct]);
 
 /**
  * @generated from message engram.v1.AskRequest
@@ -140,31 +142,6 @@ export const QuestionRulesSchema: GenMessage<QuestionRules> = /*@__PURE__*/
   messageDesc(file_engram_v1_knowledge, 1);
 
 /**
- * WorldMark is a point in the writes of a world: an epoch of the server that was written to, and
- * the number of an update.
- *
- * @generated from message engram.v1.WorldMark
- */
-export type WorldMark = Message<"engram.v1.WorldMark"> & {
-  /**
-   * @generated from field: uint64 epoch = 1;
-   */
-  epoch: bigint;
-
-  /**
-   * @generated from field: uint64 number = 2;
-   */
-  number: bigint;
-};
-
-/**
- * Describes the message engram.v1.WorldMark.
- * Use `create(WorldMarkSchema)` to create a new message.
- */
-export const WorldMarkSchema: GenMessage<WorldMark> = /*@__PURE__*/
-  messageDesc(file_engram_v1_knowledge, 2);
-
-/**
  * @generated from message engram.v1.AskResponse
  */
 export type AskResponse = Message<"engram.v1.AskResponse"> & {
@@ -201,7 +178,7 @@ export type AskResponse = Message<"engram.v1.AskResponse"> & {
  * Use `create(AskResponseSchema)` to create a new message.
  */
 export const AskResponseSchema: GenMessage<AskResponse> = /*@__PURE__*/
-  messageDesc(file_engram_v1_knowledge, 3);
+  messageDesc(file_engram_v1_knowledge, 2);
 
 /**
  * @generated from message engram.v1.KnowledgeRow
@@ -259,7 +236,7 @@ export type KnowledgeRow = Message<"engram.v1.KnowledgeRow"> & {
  * Use `create(KnowledgeRowSchema)` to create a new message.
  */
 export const KnowledgeRowSchema: GenMessage<KnowledgeRow> = /*@__PURE__*/
-  messageDesc(file_engram_v1_knowledge, 4);
+  messageDesc(file_engram_v1_knowledge, 3);
 
 /**
  * KnowledgeReason is why a row fulfils a part of its question.
@@ -283,7 +260,7 @@ export type KnowledgeReason = Message<"engram.v1.KnowledgeReason"> & {
  * Use `create(KnowledgeReasonSchema)` to create a new message.
  */
 export const KnowledgeReasonSchema: GenMessage<KnowledgeReason> = /*@__PURE__*/
-  messageDesc(file_engram_v1_knowledge, 5);
+  messageDesc(file_engram_v1_knowledge, 4);
 
 /**
  * KnowledgeFact is a triple, each of its terms as N-Triples writes it, and the IDs of the snapshots
@@ -318,7 +295,7 @@ export type KnowledgeFact = Message<"engram.v1.KnowledgeFact"> & {
  * Use `create(KnowledgeFactSchema)` to create a new message.
  */
 export const KnowledgeFactSchema: GenMessage<KnowledgeFact> = /*@__PURE__*/
-  messageDesc(file_engram_v1_knowledge, 6);
+  messageDesc(file_engram_v1_knowledge, 5);
 
 /**
  * @generated from enum engram.v1.QuestionLanguage
