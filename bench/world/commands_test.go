@@ -20,11 +20,12 @@ func BenchmarkCommands(b *testing.B) {
 		b.Run(fmt.Sprint(items), func(b *testing.B) {
 			p := serveWorld(b, items)
 			b.Run("first", func(b *testing.B) {
-				b.ReportMetric(p.ask("world", "tree").Seconds()*1e3, "ms")
+				took := p.ask("world", "tree")
 				for b.Loop() {
 				}
+				b.ReportMetric(took.Seconds()*1e3, "ms") // the loop forgets what was reported before
 			})
-			for _, args := range [][]string{{"tree"}, {"get", "thing500"}, {"near", "thing500", "--radius", "2"}, {"in", "room0"}, {"joints"}} {
+			for _, args := range [][]string{{"tree"}, {"get", "room1"}, {"near", "room1", "--radius", "2"}, {"in", "room0"}, {"joints"}} {
 				b.Run(args[0], func(b *testing.B) {
 					var times []time.Duration
 					for b.Loop() {

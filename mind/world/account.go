@@ -58,7 +58,7 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	if said == nil {
 		return a, nil
 	}
-	a.Belief, a.Known, a.Source = believe(f, n, said, when, at, looks), true, said.Item.Source
+	a.Belief, a.Known, a.Source = beliefIn(f, n, said, when, at, looks), true, said.Item.Source
 	if a.Seen != when.Add(f.rules.Offsets[said.Robot]) {
 		a.Source = Perception
 	}

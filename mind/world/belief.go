@@ -108,11 +108,11 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 	if said == nil {
 		return Belief{}, engram.Errorf(engram.NotFound, name, "nobody says where it is, so nothing can be believed of it; state its pose or its parent")
 	}
-	return believe(f, n, said, when, at, looks), nil
+	return beliefIn(f, n, said, when, at, looks), nil
 }
 
-// believe is [Forest.Belief] of an item of which a statement says since when it is where it is.
-func believe(f *Forest, n *node, said *Statement, when, at engram.Time, looks []Look) Belief {
+// beliefIn is [Forest.Belief] of an item of which a statement says since when it is where it is.
+func beliefIn(f *Forest, n *node, said *Statement, when, at engram.Time, looks []Look) Belief {
 	b := belief{
 		halfLife: f.rules.HalfLife(n.merged.Item), rules: &f.rules,
 		Belief: Belief{P: said.Confidence, Seen: when.Add(f.rules.Offsets[said.Robot]), By: said.Who()},

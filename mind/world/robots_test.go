@@ -21,7 +21,7 @@ import (
 func robotServer(t *testing.T, robot, other string) *server.Server {
 	t.Helper()
 	theirs := memories.World()
-	theirs.Name = other + ":World"
+	theirs.Name, theirs.Features = other+":World", nil // the own one answers questions
 	theirs.Segments = slices.Clone(theirs.Segments)
 	for i := range theirs.Segments {
 		id, err := theirs.Segments[i].ID.InMemory(theirs.Name)
