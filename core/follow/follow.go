@@ -299,7 +299,8 @@ func (f *Follower) Pull(ctx context.Context) error {
 // run follows until ctx ends or nothing new comes. It gives way to who leads.
 func (f *Follower) run(ctx context.Context) {
 	for {
-		if !f.isQuiet(ctx) {
+		quiet := f.isQuiet(ctx)
+		if _, ended := f.News(); !quiet || ended != nil {
 			return
 		}
 		select {

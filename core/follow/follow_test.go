@@ -294,6 +294,7 @@ func TestWhatCannotBeOpenedIsTriedAgain(t *testing.T) {
 		if err := <-waited; engram.CodeOf(err) != engram.Unavailable {
 			t.Error("who waits is told", err)
 		}
+		<-f.Done()
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
