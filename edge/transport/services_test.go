@@ -139,7 +139,7 @@ func everyProcedureBehindRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := serve.New(server.Config{Store: store, Log: testkit.Quiet, Memories: []server.Memory{
-		{Name: "Hidden", Segments: []engram.CoreSegment{{ID: engram.MustID("Hidden/S")}}}, memories.RobotState(), memories.Knowledge()}})
+		{Name: "Hidden", Segments: []engram.CoreSegment{{ID: engram.MustID("Hidden/S")}}}, memories.RobotState(), memories.Knowledge(), memories.World()}})
 	if err != nil {
 		t.Fatal(err)
 	}

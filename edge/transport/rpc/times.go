@@ -52,6 +52,14 @@ var timeMembers = func() map[protoreflect.FullName]bool {
 
 		"AskRequest": {"at", "as_of"},
 
+		"WorldQuestion":    {"at", "as_of"},
+		"WorldDiffRequest": {"from", "to"},
+		"WorldItem":        {"time"},
+		"WorldState":       {"time", "since"},
+		"WorldBelief":      {"seen"},
+		"WorldStatement":   {"time", "since"},
+		"WorldMap":         {"created", "time"},
+
 		"CopyShare":       {"latest", "before"},
 		"CopyPosition":    {"arrived"},
 		"CopyStatus":      {"since", "contact"},
