@@ -171,10 +171,12 @@ func (s *Store) HoldRules() (release func()) {
 
 // SetBrokenRule sets a rule that is interrupted as soon as it is followed.
 func (s *Store) SetBrokenRule(r Rule) error {
-	run := s.ruleSet.newRun(r)
+	run, err := s.ruleSet.newRun(r)
+	if err != nil {
+		return err
+	}
 	over, end := context.WithCancel(context.Background())
 	end()
-	var err error
 	if run.filter, err = s.ruleSet.wm.Compiler().Filter(over, r.When, s.ruleSet.options.Types, 0); err == nil {
 		s.ruleSet.run(run)
 	}

@@ -482,11 +482,17 @@ func TestRuleGoesOn(t *testing.T) {
 		})
 		wantSoon(t, "an end of the trouble", func() bool { return !l.troubles(t, "falls") })
 		l.end(t)
-		if err := ltm.AddRule(dir, ltm.Rule{Name: "bad", When: "1 +"}); err != nil {
-			t.Fatal(err)
+		for _, r := range []ltm.Rule{{Name: "bad", When: "1 +"}, {Name: "astray", When: "true", Patterns: []string{"A/~("}}} {
+			if err := ltm.AddRule(dir, r); err != nil {
+				t.Fatal(err)
+			}
 		}
 		l = begin(t, ltm.Options{Dir: dir})
 		wantSoon(t, "word of a rule that is not followed", func() bool { return l.troubles(t, "standing rule bad: it is not followed") })
+		wantSoon(t, "word of a rule without a right pattern", func() bool { return l.troubles(t, "standing rule astray: it is not followed") })
+		if err := l.RemoveRule(t.Context(), "astray"); err != nil || l.troubles(t, "astray") {
+			t.Errorf("the rule is removed: %v, trouble: %v", err, l.troubles(t, "astray"))
+		}
 		if err := l.SetRule(t.Context(), ltm.Rule{Name: "bad", When: `state == "falls"`}); err != nil || l.troubles(t, "bad") {
 			t.Errorf("the rule is replaced: %v, trouble: %v", err, l.troubles(t, "bad"))
 		}

@@ -59,19 +59,19 @@ type runningRule struct {
 	failure  atomic.Pointer[string] // an example; nil if none failed
 }
 
-// newRun returns a run of a rule, of what comes from now on.
-func (g *ruleSet) newRun(r Rule) *runningRule {
-	run := &runningRule{Rule: r, set: g, sealed: engram.MinTime}
+// newRun returns a run of a rule, of what comes from now on. The error is that of a pattern: then there is nothing to follow.
+func (g *ruleSet) newRun(r Rule) (run *runningRule, err error) {
+	run = &runningRule{Rule: r, set: g, sealed: engram.MinTime}
 	run.ctx, run.end = context.WithCancel(g.ctx)
 	o := follow.Options{
 		Start: engram.Start{Kind: engram.StartNumber, Number: g.wm.Number()}, Queue: min(ruleQueue, g.wm.Limits().MaxQueue), Trouble: run.trouble,
 	}
 	for _, text := range r.Patterns {
-		p, _ := engram.ParsePattern(text) // it was parsed when the rule was set
-		o.Patterns = append(o.Patterns, p)
+		p, bad := engram.ParsePattern(text)
+		o.Patterns, err = append(o.Patterns, p), cmp.Or(err, bad)
 	}
 	run.follower = follow.New(g.wm, run, o)
-	return run
+	return run, err
 }
 
 // compile has a filter made of the rule's expression.
@@ -89,11 +89,16 @@ func (g *ruleSet) start() {
 	g.mu.running = map[string]*runningRule{}
 	g.saver.Go(g.saveMarks)
 	for _, r := range g.state.content().Rules {
-		run := g.newRun(r)
-		if err := run.compile(); err != nil {
+		run, err := g.newRun(r)
+		if err != nil {
+			run.trouble(err)
+			continue
+		}
+		err = run.compile()
+		g.run(run)
+		if err != nil {
 			run.trouble(err) // until the first update, on which it is tried again
 		}
-		g.run(run)
 	}
 }
 
@@ -139,8 +144,10 @@ func (g *ruleSet) SetRule(ctx context.Context, r Rule) error {
 	// between is missed. One that satisfies the rule that this replaces, too, may get a
 	// mark of each.
 	r.Missed, r.Failed, r.Failure = 0, 0, ""
-	run := g.newRun(r)
-	err := run.compile()
+	run, err := g.newRun(r)
+	if err == nil {
+		err = run.compile()
+	}
 	if err == nil {
 		err = run.follower.Open(ctx)
 	}
@@ -258,8 +265,8 @@ func (g *ruleSet) stop(name string) {
 	g.mu.Unlock()
 	if run != nil {
 		run.close()
-		g.health.set(run.what(), nil)
 	}
+	g.health.set(whatOf(name), nil)
 }
 
 // close ends the run.
@@ -272,15 +279,15 @@ func (r *runningRule) close() {
 // labelOf returns what the marks of a rule are labelled with.
 func labelOf(r Rule) string { return cmp.Or(r.Label, r.Name) }
 
-// what names the rule in the store's health.
-func (r *runningRule) what() string { return "the standing rule " + r.Name }
+// whatOf names a rule in the store's health.
+func whatOf(rule string) string { return "the standing rule " + rule }
 
 // trouble tells why the rule is not followed just now; nil that it is.
 func (r *runningRule) trouble(err error) {
 	if err != nil {
 		err = engram.Errorf(engram.CodeOf(err), "", "it is not followed just now: %w", err)
 	}
-	r.set.health.set(r.what(), err)
+	r.set.health.set(whatOf(r.Name), err)
 }
 
 // Apply implements [follow.View]: it marks what satisfies the rule, and ends the episode there if the rule says so.
@@ -325,7 +332,7 @@ const missedFor = time.Minute
 func (r *runningRule) miss(n uint64, why string) {
 	r.missedAt.Store(int64(r.set.options.Now()))
 	sum := r.missed.Add(n)
-	r.set.health.set(r.what(), engram.Errorf(engram.Exhausted, "", "it missed %d updates in this epoch: %s", sum, why))
+	r.set.health.set(whatOf(r.Name), engram.Errorf(engram.Exhausted, "", "it missed %d updates in this epoch: %s", sum, why))
 }
 
 // saveMarks saves what standing rules marked, now and then.
@@ -361,7 +368,7 @@ func (g *ruleSet) ease() {
 	for _, run := range g.mu.running {
 		at := run.missedAt.Load()
 		if ago := now.Sub(engram.Time(at)); at != 0 && (ago < 0 || ago > missedFor) && run.missedAt.CompareAndSwap(at, 0) {
-			g.health.set(run.what(), nil)
+			g.health.set(whatOf(run.Name), nil)
 		}
 	}
 }
