@@ -42,7 +42,7 @@ type Service interface {
 type Options struct {
 	Patterns []engram.Pattern
 	Start    engram.Start  // of the first subscription; a [Reader] is read as well
-	Source   engram.Source // of subscription and queries
+	Source   engram.Source // of the subscription
 	// Queue is how many updates may wait; what it loses is read anew. 0 are 65,536, or as many
 	// as the server allows.
 	Queue int
@@ -60,6 +60,7 @@ type Follower struct {
 	svc  Service
 	view View
 	o    Options
+	own  []string // memories of the own robot that the patterns name
 
 	begun  bool
 	cancel context.CancelFunc
@@ -116,6 +117,7 @@ func New(svc Service, view View, o Options) *Follower {
 		svc: svc, view: view, o: o, last: o.Start, done: make(chan struct{}), turn: make(chan struct{}, 1), taking: make(chan struct{}, 1),
 		owed: map[string]uint64{}, to: map[uint64]uint64{}, known: map[string]bool{}, come: map[string]Mark{}, pause: firstPause,
 	}
+	f.own = ownOf(o.Patterns)
 	f.changed = f.interrupt
 	f.leading.quiet = make(chan struct{}, 1)
 	return f
@@ -496,29 +498,29 @@ func (f *Follower) owes() bool { return f.all || len(f.owed) > 0 }
 // view has taken them; else they come again.
 func (f *Follower) take(ctx context.Context, updates []engram.Update) bool {
 	epoch := f.stream.Epoch()
-	home := slices.ContainsFunc(f.own(), func(memory string) bool { return epochOf(f.stream, memory) == epoch })
 	to := Mark{Epoch: epoch}
+	var dropped uint64
+	f.reading.Lock()
 	for i := range updates {
 		u := &updates[i]
 		memory := u.ID.Memory()
+		dropped += u.Dropped
 		other := strings.Contains(memory, ":")
-		f.reading.Lock()
-		known := f.known[memory]
 		if other {
 			f.come[memory] = Mark{epoch, u.Number}
 		}
-		f.reading.Unlock()
-		if !other || !home || u.Dropped > 0 { // of copies there are no marks
+		if !other || u.Dropped > 0 || !f.isHome(epoch) { // of copies there are no marks
 			to.Number = max(to.Number, u.Number)
 		}
-		if u.Restarted || !known {
+		if u.Restarted || !f.known[memory] {
 			f.owe(memory, epoch)
 		}
-		if u.Dropped > 0 { // of any memory of that server
-			f.lost.Add(u.Dropped)
-			for _, lost := range f.FollowedIn(epoch) {
-				f.owe(lost, epoch)
-			}
+	}
+	f.reading.Unlock()
+	if dropped > 0 { // of any memory of that server
+		f.lost.Add(dropped)
+		for _, memory := range f.FollowedIn(epoch) {
+			f.owe(memory, epoch)
 		}
 	}
 	anew, err := f.view.Apply(epoch, updates)
@@ -535,14 +537,20 @@ func (f *Follower) take(ctx context.Context, updates []engram.Update) bool {
 	return true
 }
 
-// own returns the names of the memories of the own robot that are followed, where patterns name them.
-func (f *Follower) own() (names []string) {
-	for _, p := range f.o.Patterns {
-		if len(p.Levels) > 0 && p.Levels[0].Kind == engram.NameOneOf {
-			for _, name := range p.Levels[0].Names {
-				if !strings.Contains(name, ":") {
-					names = append(names, name)
-				}
+// isHome reports whether an epoch is that of a server of the own robot.
+func (f *Follower) isHome(epoch uint64) bool {
+	return slices.ContainsFunc(f.own, func(memory string) bool { return epochOf(f.stream, memory) == epoch })
+}
+
+// ownOf returns the names of the memories of the own robot that patterns name.
+func ownOf(patterns []engram.Pattern) (names []string) {
+	for _, p := range patterns {
+		if len(p.Levels) == 0 || p.Levels[0].Kind != engram.NameOneOf {
+			continue
+		}
+		for _, name := range p.Levels[0].Names {
+			if !strings.Contains(name, ":") {
+				names = append(names, name)
 			}
 		}
 	}
@@ -587,16 +595,15 @@ func (f *Follower) fail(ctx context.Context, err error) {
 
 // reach tells how far the view has come: of epochs of which something is owed no further.
 func (f *Follower) reach() {
-	lacks := map[uint64]bool{}
 	f.reading.Lock()
-	for memory, epoch := range f.owed {
-		lacks[epoch] = true
+	for memory := range f.owed {
 		delete(f.come, memory)
 	}
 	f.reading.Unlock()
+	lacking := slices.Collect(maps.Values(f.owed)) // epochs
 	var marks []Mark
 	for epoch, number := range f.to {
-		if !f.all && !lacks[epoch] {
+		if !f.all && !slices.Contains(lacking, epoch) {
 			marks = append(marks, Mark{epoch, number})
 			delete(f.to, epoch)
 		}
@@ -626,7 +633,7 @@ func (f *Follower) read(ctx context.Context) error {
 		return err
 	}
 	if f.all {
-		memories = f.own() // the answer does not name one in which there is nothing yet
+		memories = slices.Clone(f.own) // the answer does not name one in which there is nothing yet
 		clear(f.owed)
 	}
 	f.all = false

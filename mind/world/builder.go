@@ -346,9 +346,7 @@ func (b *Builder) touch(id int32, from engram.Time) {
 }
 
 func (b *Builder) hear(id int32, from engram.Time) {
-	if t, ok := b.heard[id]; !ok || from < t {
-		b.heard[id] = from
-	}
+	hearFrom(b.heard, id, from)
 }
 
 // takeHeard adds the names of what may differ since it was called last, each with the time from which
@@ -356,10 +354,7 @@ func (b *Builder) hear(id int32, from engram.Time) {
 func (b *Builder) takeHeard(heard map[string]engram.Time) map[string]engram.Time {
 	b.correct()
 	for id, from := range b.heard {
-		name := b.f.node(id).name
-		if t, ok := heard[name]; !ok || from < t {
-			heard[name] = from
-		}
+		hearFrom(heard, b.f.node(id).name, from)
 	}
 	b.heard = emptied(b.heard)
 	return heard

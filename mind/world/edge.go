@@ -122,15 +122,8 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 	}
 	q := engram.Query{Target: engram.TargetWM}
 	asked := map[engram.ID]bool{}
-	ask := func(s *Said, memory, segment, entity string) {
-		if s.Robot != "" && s.Robot != m.codec.robot {
-			memory = s.Robot + ":" + memory
-		}
-		names := []string{memory, segment, s.Provider}
-		if entity != "" {
-			names = append(names, entity)
-		}
-		id, err := engram.NewID(names...)
+	ask := func(s *Said, home Home, name string) {
+		id, err := m.id(homeName{s.Provider, s.Robot, home, name})
 		if err != nil || asked[id] {
 			return
 		}
@@ -140,34 +133,30 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 			since = from.Add(-f.rules.Offsets[s.Robot])
 		}
 		p := engram.PatternOf(id)
-		if ofSeveral(segment) {
+		if ofSeveral(id.CoreSegment()) {
 			since = engram.MinTime
 		}
 		q.Memories = append(q.Memories, p.Select(engram.In(engram.Interval{Start: since, End: engram.MaxTime}), engram.AtOrBefore(since)).Memories...)
 	}
 	for _, s := range n.said {
 		switch s.Home {
-		case InWorld:
-			ask(&s.Said, "World", itemSegment, name)
-		case InInstance:
-			ask(&s.Said, "Object", "Instance", name)
+		case InWorld, InInstance:
+			ask(&s.Said, s.Home, name)
 		case InAttachment:
-			ask(&s.Said, "Object", "Attachments", "")
+			ask(&s.Said, s.Home, "")
 		}
 	}
 	joints := map[string]bool{}
 	for _, s := range n.joints {
 		joints[s.Name] = true
 		if s.Home == InWorld {
-			ask(&s.Said, "World", jointSegment, s.Name)
+			ask(&s.Said, inJoint, s.Name)
 		} else if i := strings.LastIndexByte(s.Name, '/'); i > 0 {
 			switch s.Home {
 			case InInstance:
-				ask(&s.Said, "Object", "Instance", s.Name[:i])
-			case InAttachment:
-				ask(&s.Said, "Object", "Attachments", "")
-			case inHeldPart:
-				ask(&s.Said, "Object", "ArticulatedAttachments", "")
+				ask(&s.Said, s.Home, s.Name[:i])
+			case InAttachment, inHeldPart:
+				ask(&s.Said, s.Home, "")
 			}
 		}
 	}

@@ -175,9 +175,7 @@ type watcher struct {
 
 func (w *watcher) tell(heard map[string]engram.Time) {
 	for name, from := range heard {
-		if t, ok := w.heard[name]; !ok || from < t {
-			w.heard[name] = from
-		}
+		hearFrom(w.heard, name, from)
 	}
 }
 

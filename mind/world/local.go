@@ -56,9 +56,7 @@ func (l *Local) put(_ context.Context, updates []update) ([]error, Mark, error) 
 			if _, item := u.what.(*Item); item {
 				from = engram.MaxTime // the builder knows better
 			}
-			if t, again := names[name]; !again || from < t {
-				names[name] = from
-			}
+			hearFrom(names, name, from)
 		}
 		return names
 	}, to)

@@ -236,9 +236,9 @@ func (m *Memory) putAll(b *Builder, items iter.Seq[engram.Item], names map[strin
 }
 
 // hearFrom notes that an item may differ from a time on.
-func hearFrom(names map[string]engram.Time, name string, from engram.Time) {
-	if t, again := names[name]; !again || from < t {
-		names[name] = from
+func hearFrom[K comparable](heard map[K]engram.Time, item K, from engram.Time) {
+	if t, again := heard[item]; !again || from < t {
+		heard[item] = from
 	}
 }
 

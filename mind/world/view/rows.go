@@ -49,6 +49,11 @@ func (r *rows) flush() error {
 func (r *rows) item(m *world.Merged, a *world.Account, distance float64) error {
 	row := r.v.row(m, a)
 	row.Distance = distance
+	return r.tell(m, row)
+}
+
+// tell adds the row of an item, with all that is known of it where that is wanted.
+func (r *rows) tell(m *world.Merged, row answer.Row) error {
 	if r.whole {
 		row.Item = r.v.item(m)
 	}
@@ -82,10 +87,7 @@ func (r *rows) tree(m *world.Merged, level int, last bool) error {
 		a := r.v.account(b.m.Name)
 		row := r.v.row(b.m, &a)
 		row.Level, row.Last = b.level, b.last
-		if r.whole {
-			row.Item = r.v.item(b.m)
-		}
-		if err := r.add(row); err != nil {
+		if err := r.tell(b.m, row); err != nil {
 			return err
 		}
 		first := len(stack)
