@@ -62,8 +62,8 @@ func (s *Shared) Start(ctx context.Context, svc engram.Service) error {
 	return nil
 }
 
-// Run waits until ctx ends, and then until no view is left. There are none from then on. It is the Run hook that
-// belongs to [Shared.Start].
+// Run waits until ctx ends and the last view is closed. There are no views from then on. It is a Run hook, of the
+// same memory as [Shared.Start].
 func (s *Shared) Run(ctx context.Context, _ engram.Service) error {
 	<-ctx.Done()
 	s.mu.Lock()

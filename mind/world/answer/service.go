@@ -12,8 +12,8 @@ import (
 
 // Service answers questions about a world. All methods are safe for concurrent use. Rows come in parts of any size,
 // in the order that the method says, to a function whose error ends the call; a part is valid until that returns.
-// What is asked of by a name that it has not gives NotFound, which says what may have been meant, or what became
-// of it. What somebody may not read is in no answer, no count and no error.
+// An unknown name gives NotFound, with a near name or the removal of the item. Answers, counts and errors tell
+// nothing of statements that the caller may not read.
 type Service interface {
 	// Tree tells of all items, or of one and those below it, each followed by those below it, by name.
 	Tree(ctx context.Context, q Question, of Tree, part func([]Row) error) error
