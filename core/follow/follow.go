@@ -66,15 +66,7 @@ type Follower struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	// turn is held by who waits for the stream.
-	turn    chan struct{}
-	waiting atomic.Pointer[context.CancelFunc] // ends that waiting
-	leading struct {
-		sync.Mutex
-		n     int         // who lead
-		rest  *time.Timer // after the last of them
-		quiet chan struct{}
-	}
+	waiting atomic.Pointer[context.CancelFunc] // ends the background's waiting for the stream
 
 	// taking is held by who takes from the stream. It guards what follows.
 	taking chan struct{}
@@ -114,12 +106,10 @@ const mostWaiting = 1 << 16
 // New returns a follower that has not begun yet: see [Follower.Open] and [Follower.Start].
 func New(svc Service, view View, o Options) *Follower {
 	f := &Follower{
-		svc: svc, view: view, o: o, last: o.Start, done: make(chan struct{}), turn: make(chan struct{}, 1), taking: make(chan struct{}, 1),
+		svc: svc, view: view, o: o, last: o.Start, done: make(chan struct{}), taking: make(chan struct{}, 1),
 		owed: map[string]uint64{}, to: map[uint64]uint64{}, known: map[string]bool{}, come: map[string]Mark{}, pause: firstPause,
 	}
 	f.own = ownOf(o.Patterns)
-	f.changed = f.interrupt
-	f.leading.quiet = make(chan struct{}, 1)
 	return f
 }
 
@@ -264,8 +254,10 @@ func (f *Follower) Wait(ctx context.Context, marks ...Mark) error {
 		if ended != nil {
 			return ended
 		}
-		if err := f.Lead(ctx, news); err != nil {
-			return err
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return engram.Errorf(engram.Canceled, "", "given up waiting for news: %w", ctx.Err())
 		}
 	}
 }
@@ -298,130 +290,28 @@ func (f *Follower) Pull(ctx context.Context) error {
 	return ended
 }
 
-// run follows until ctx ends or nothing new comes. It gives way to who leads.
+// run follows until ctx ends or nothing new comes.
 func (f *Follower) run(ctx context.Context) {
-	for {
-		quiet := f.isQuiet(ctx)
-		if _, ended := f.News(); !quiet || ended != nil {
-			return
-		}
-		select {
-		case f.turn <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		err := f.advance(ctx, nil)
-		<-f.turn
-		if err != nil || ctx.Err() != nil {
+	for ctx.Err() == nil {
+		if err := f.advance(ctx); err != nil {
 			return
 		}
 	}
 }
 
-// rest is how long the background leaves the stream to those who wait for news, after one of
-// them had some: most wait again at once. They need no other goroutine to get on.
-const rest = 10 * time.Millisecond
-
-// isQuiet waits until nobody leads, and reports whether that came before ctx ended.
-func (f *Follower) isQuiet(ctx context.Context) bool {
-	for {
-		f.leading.Lock()
-		led := f.leading.n > 0 || f.leading.rest != nil
-		f.leading.Unlock()
-		if !led {
-			return ctx.Err() == nil
-		}
-		select {
-		case <-f.leading.quiet:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-// lead notes that somebody leads from now on.
-func (f *Follower) lead() {
-	f.leading.Lock()
-	f.leading.n++
-	if f.leading.rest != nil {
-		f.leading.rest.Stop()
-		f.leading.rest = nil
-	}
-	f.leading.Unlock()
-}
-
-// follows notes that somebody leads no more.
-func (f *Follower) follows() {
-	f.leading.Lock()
-	defer f.leading.Unlock()
-	if f.leading.n--; f.leading.n > 0 {
-		return
-	}
-	var timer *time.Timer
-	timer = time.AfterFunc(rest, func() {
-		f.leading.Lock()
-		defer f.leading.Unlock()
-		if f.leading.rest != timer {
-			return
-		}
-		f.leading.rest = nil
-		select {
-		case f.leading.quiet <- struct{}{}:
-		default:
-		}
-	})
-	f.leading.rest = timer
-}
-
-// Lead takes what comes, on the caller's goroutine, until a channel of [Marks.News] is closed.
-// The error is Canceled when ctx ends.
-func (f *Follower) Lead(ctx context.Context, until <-chan struct{}) error {
-	f.lead()
-	defer f.follows()
-	for {
-		select {
-		case <-until:
-			return nil
-		case <-ctx.Done():
-			return engram.Errorf(engram.Canceled, "", "given up waiting for news: %w", ctx.Err())
-		case f.turn <- struct{}{}:
-		default:
-			f.interrupt() // the background gives way
-			select {
-			case f.turn <- struct{}{}:
-			case <-until:
-				return nil
-			case <-ctx.Done():
-				continue
-			}
-		}
-		_ = f.advance(ctx, until) // what ends the stream closes the channel
-		<-f.turn
-	}
-}
-
-// interrupt has who waits for the stream look whether it still has to.
+// interrupt has the background look what is due.
 func (f *Follower) interrupt() {
 	if cancel := f.waiting.Load(); cancel != nil {
 		(*cancel)()
 	}
 }
 
-// advance does what there is to do, or else waits until something comes or is due. It returns early when it is interrupted.
-// The error is why nothing new comes. The turn is held.
-func (f *Follower) advance(ctx context.Context, until <-chan struct{}) error {
+// advance does what there is to do, or else waits until something comes or is due. The error is why nothing new comes.
+func (f *Follower) advance(ctx context.Context) error {
 	wait, cancel := context.WithCancel(ctx)
 	f.waiting.Store(&cancel)
 	defer cancel()
 	defer f.waiting.Store(nil)
-	select {
-	case <-until:
-		return nil
-	default:
-	}
-	if until == nil && !f.mayWait() {
-		return nil
-	}
 	stream, due, some, err := f.present(ctx)
 	if err != nil || some {
 		return err
@@ -446,13 +336,6 @@ func (f *Follower) advance(ctx context.Context, until <-chan struct{}) error {
 	f.taking <- struct{}{}
 	defer f.release()
 	return f.process(ctx, updates, err)
-}
-
-// mayWait reports whether the background may wait for the stream: nobody leads.
-func (f *Follower) mayWait() bool {
-	f.leading.Lock()
-	defer f.leading.Unlock()
-	return f.leading.n == 0
 }
 
 // present does what can be done without waiting, and reports whether that was something. Else it returns the stream that is
@@ -591,6 +474,7 @@ func (f *Follower) fail(ctx context.Context, err error) {
 	if f.failed = err; err == nil || ctx.Err() == nil { // else who comes next tries
 		f.due, f.pause = time.Now().Add(f.pause), min(2*f.pause, longestPause)
 	}
+	f.interrupt()
 }
 
 // reach tells how far the view has come: of epochs of which something is owed no further.

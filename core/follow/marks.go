@@ -36,12 +36,12 @@ type Marks struct {
 	reached map[uint64]uint64 // by epoch: the number up to which the view has all
 	news    chan struct{}     // closed at the next change; nil while nobody has asked for it
 	ended   error
-	changed func() // called after each change; nil is nothing
 }
 
 // Reach says that a view has all up to marks, or without any that it has changed.
 func (m *Marks) Reach(marks ...Mark) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.reached == nil {
 		m.reached = map[uint64]uint64{}
 	}
@@ -51,23 +51,16 @@ func (m *Marks) Reach(marks ...Mark) {
 		}
 	}
 	m.wakeLocked()
-	m.mu.Unlock()
-	if m.changed != nil {
-		m.changed()
-	}
 }
 
 // End says that nothing new comes, and why.
 func (m *Marks) End(why error) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.ended == nil {
 		m.ended = why
 	}
 	m.wakeLocked()
-	m.mu.Unlock()
-	if m.changed != nil {
-		m.changed()
-	}
 }
 
 func (m *Marks) wakeLocked() {

@@ -66,9 +66,6 @@ func (h *hub) settle(ctx context.Context, wrote Mark) (Mark, bool) {
 
 // await waits for news.
 func (h *hub) await(ctx context.Context, news <-chan struct{}) error {
-	if h.follower != nil {
-		return h.follower.Lead(ctx, news)
-	}
 	select {
 	case <-news:
 		return nil
