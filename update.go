@@ -26,6 +26,11 @@ type Update struct {
 	// If the subscription asks for it, updates that tell nothing else come, too: their ID is
 	// that of an entity, without a time.
 	Failed *Missing
+	// Removed says that snapshots of an entity are gone because somebody wanted that: they were
+	// forgotten on request, or their segment was removed. ID is that of the entity, Number and
+	// Arrived are those of the last update before it. Who keeps something of the entity reads it
+	// anew. It comes only if the subscription asks for it.
+	Removed bool
 	// Absence says that a server went away, or is back; then all else is zero. It comes only
 	// if the subscription asks for it.
 	Absence *Absence
@@ -101,6 +106,10 @@ type Subscription struct {
 	// is to be told ([Update.Failed]): at the first, and then each time that they are twice
 	// as many.
 	Failures bool
+	// Removals asks to be told of entities of which something was removed ([Update.Removed]). One
+	// that begins after a number is told of removals since then, too; those of which too many came
+	// since count as dropped updates.
+	Removals bool
 	Queue    int // how many updates may wait; 0 means 1024
 	// Transient says that the consumer uses a snapshot only until its next call of
 	// Next: a stream from another process may then use its memory again, which

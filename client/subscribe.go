@@ -403,8 +403,8 @@ func (m *merged) admit(sh *share, updates []engram.Update, epoch uint64, restart
 			continue
 		}
 		memory := id.Memory()
-		if last := l.last[memory]; u.Number <= last && (u.Failed == nil || u.Number < last) && epoch != 0 {
-			continue // of one number, what failed is told after the update
+		if last := l.last[memory]; u.Number <= last && (u.Failed == nil && !u.Removed || u.Number < last) && epoch != 0 {
+			continue // of one number, what failed or was removed is told after the update
 		}
 		u.ID = id
 		if u.Failed != nil {

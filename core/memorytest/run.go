@@ -116,6 +116,7 @@ var parts = []struct {
 	{"SubscribeBad", testSubscribeBad},
 	{"SubscribeEnd", testSubscribeEnd},
 	{"SubscribeRemoved", testSubscribeRemoved},
+	{"SubscribeRemovals", testSubscribeRemovals},
 
 	{"Segments", testSegments},
 	{"BadSegments", testBadSegments},

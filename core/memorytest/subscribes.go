@@ -324,6 +324,44 @@ func testSubscribeEnd(s *suite) {
 	s.wantCode("a call given up", err, engram.Canceled)
 }
 
+// testSubscribeRemovals is told of what is removed: after what was committed before, and on resuming.
+func testSubscribeRemovals(s *suite) {
+	entity, other := s.readings("cup"), s.readings("cup")
+	sub := engram.Subscription{Patterns: []engram.Pattern{engram.PatternOf(entity), engram.PatternOf(other)}}
+	quiet := s.subscribe(sub)
+	sub.Removals, sub.WithData, sub.Where = true, true, "value > 5"
+	filtered := s.subscribe(sub)
+	sub.Where = ""
+	stream := s.subscribe(sub)
+	before := s.fill(entity, 1, 7)
+	s.wantNumbers("before", stream, before)
+	s.wantNumbers("of large values", filtered, before[1:])
+	s.must(s.m.RemoveSegment(s.ctx(), entity.Truncate(engram.LevelCoreSegment)))
+	wantRemoved := func(what string, u engram.Update, number uint64) {
+		if !u.Removed || u.ID != entity || u.Number != number || u.Snapshot != nil || u.Dropped != 0 {
+			s.Errorf("%s came %+v, want that something of %s was removed after %d", what, u, entity, number)
+		}
+	}
+	wantRemoved("after it", s.next(stream, 1)[0], before[1])
+	after := s.fill(other, 8)
+	if u := s.next(filtered, 2); u[1].Number != after[0] || u[1].Removed {
+		s.Errorf("then came %+v", u[1])
+	} else {
+		wantRemoved("of large values", u[0], before[1])
+	}
+	sub.Start = engram.Start{Kind: engram.StartNumber, Number: before[1], Epoch: stream.Epoch()}
+	if u := s.next(s.subscribe(sub), 2); u[0].Number != after[0] || u[0].Removed {
+		s.Errorf("on resuming came %+v", u[0])
+	} else {
+		wantRemoved("on resuming", u[1], after[0])
+	}
+	sub.Start.Number = after[0]
+	resumed := s.subscribe(sub)
+	last := s.fill(other, 9)
+	s.wantNumbers("resumed after it", resumed, last)
+	s.wantNumbers("who did not ask", quiet, slices.Concat(before, after, last))
+}
+
 // testSubscribeRemoved removes a segment under a subscription, which goes on.
 func testSubscribeRemoved(s *suite) {
 	entity := s.readings("cup")

@@ -2,6 +2,7 @@ package wm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -11,7 +12,8 @@ import (
 // the oldest up to the first wanted one are dropped. unwanted is called under the
 // memory's lock as well: it must be quick and call nothing of it.
 //
-// Who holds a snapshot, or has it in the queue of a subscription, keeps it.
+// Who holds a snapshot, or has it in the queue of a subscription, keeps it. Subscriptions that ask for it are
+// told ([engram.Update.Removed]).
 func (w *WM) Erase(ctx context.Context, id engram.ID, unwanted func(*engram.Snapshot) bool) (n uint64, err error) {
 	e := w.entity(id)
 	if e == nil {
@@ -25,6 +27,11 @@ func (w *WM) Erase(ctx context.Context, id engram.ID, unwanted func(*engram.Snap
 			}
 		}
 	}
+	defer func() {
+		if n > 0 {
+			w.tellErased(e)
+		}
+	}()
 	for len(times) > 0 {
 		if err := checkContext(ctx); err != nil {
 			return n, err
@@ -39,6 +46,61 @@ func (w *WM) Erase(ctx context.Context, id engram.ID, unwanted func(*engram.Snap
 		w.mu.Unlock()
 	}
 	return n, nil
+}
+
+// erasure says that something of an entity was removed after an update.
+type erasure struct {
+	entity *entity
+	number uint64
+}
+
+// erasures are the last keptErasures, for subscriptions that resume.
+type erasures struct {
+	list []erasure // in their order
+	cut  bool      // there were others, up to the number
+	upTo uint64
+}
+
+const keptErasures = 1024
+
+// tellErased tells subscriptions that something of an entity was removed.
+func (w *writer) tellErased(entities ...*entity) {
+	var owed notices
+	now := w.now()
+	w.mu.Lock()
+	for _, e := range entities {
+		w.mu.feed.erasedLocked(e, w.mu.number, now, &owed)
+	}
+	w.mu.Unlock()
+	owed.wakeUp()
+}
+
+func (f *feed) erasedLocked(e *entity, number uint64, now engram.Time, owed *notices) {
+	x := &f.erasures
+	if len(x.list) == keptErasures {
+		x.cut, x.upTo = true, x.list[0].number
+		x.list = slices.Delete(x.list, 0, 1)
+	}
+	x.list = append(x.list, erasure{e, number})
+	for _, s := range f.match(e) {
+		if !s.removals {
+			continue
+		}
+		if _, asleep := s.queue.put(waiting{number: number, arrived: now, removed: true, entity: e}); asleep {
+			owed.asleep = append(owed.asleep, s)
+		}
+	}
+}
+
+// resumeErasedLocked puts what was removed since an update into the queue of a subscription, to be told after its
+// backfill. It reports whether all is known.
+func (f *feed) resumeErasedLocked(s *subscription, since uint64, now engram.Time) bool {
+	for _, x := range f.erasures.list {
+		if x.number >= since && s.matches(x.entity.id) {
+			s.queue.put(waiting{number: s.start, arrived: now, removed: true, entity: x.entity})
+		}
+	}
+	return !f.erasures.cut || f.erasures.upTo < since
 }
 
 // eraseBatch is how many snapshots are erased under one hold of the lock.

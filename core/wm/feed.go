@@ -17,6 +17,7 @@ type feed struct {
 	recent        []recentUpdate  // the last ones, at number modulo keep
 	watchers      []*Watcher
 	removals      removals
+	erasures      erasures
 	pins          pins
 	asked         int64 // bytes, of all subscriptions: see asks
 	matched       int   // how long the lists of all entities are

@@ -43,6 +43,7 @@ type waiting struct {
 	time       engram.Time
 	arrived    engram.Time
 	supersedes bool
+	removed    bool // it tells of a removal
 	entity     *entity
 	// version is nil if the consumer wants nothing of it, so that a queue does not
 	// keep what the memory evicted.

@@ -160,11 +160,15 @@ func (w *WM) RemoveSegment(ctx context.Context, id engram.ID) error {
 		entities := p.entities.sorted()
 		for len(entities) > 0 {
 			n := min(releaseBatch, len(entities))
+			now := w.now()
+			var owed notices
 			w.mu.Lock()
 			for _, e := range entities[:n] {
 				e.value.releaseLocked()
+				w.mu.feed.erasedLocked(e.value, w.mu.number, now, &owed)
 			}
 			w.mu.Unlock()
+			owed.wakeUp()
 			entities = entities[n:]
 		}
 	}

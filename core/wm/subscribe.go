@@ -29,6 +29,7 @@ type subscription struct {
 	withData bool
 	filter   *query.Filter // nil: every update
 	failures bool          // what it fails on is told
+	removals bool          // they are told
 	shape    *query.Shape
 	start    uint64 // the newest update when it began
 	closed   atomic.Bool
@@ -91,8 +92,10 @@ func (w *WM) Subscribe(ctx context.Context, sub engram.Subscription) (engram.Upd
 	w.mu.feed.add(s)
 	var recent []recentUpdate
 	var first uint64
+	known := true
 	if sub.Start.Kind == engram.StartNumber {
 		recent, first = w.mu.feed.since(sub.Start.Number, s.start)
+		known = !s.removals || w.mu.feed.resumeErasedLocked(s, sub.Start.Number, w.now())
 	}
 	w.mu.Unlock()
 
@@ -101,6 +104,9 @@ func (w *WM) Subscribe(ctx context.Context, sub engram.Subscription) (engram.Upd
 			s.Close()
 			return nil, err
 		}
+	}
+	if !known {
+		s.lost++
 	}
 	return s, nil
 }
@@ -126,6 +132,7 @@ func (w *WM) newSubscription(sub engram.Subscription, scope engram.Scope) (*subs
 		scope:    scope,
 		withData: sub.WithData,
 		failures: sub.Failures,
+		removals: sub.Removals,
 		ended:    make(chan struct{}),
 		shape:    query.NewShape(w.types, sub.Fields, false),
 		queue:    newQueue(sub.Slow, sub.Queue, w.limits.MaxQueueBytes, &w.mu.feed.pins),
@@ -280,6 +287,11 @@ func (s *subscription) Attend(f func() bool) bool {
 
 // deliver appends an update to the batch, if it satisfies the filter.
 func (s *subscription) deliver(u *waiting) error {
+	if u.removed {
+		s.batch = append(s.batch, engram.Update{Number: u.number, ID: u.entity.id, Arrived: u.arrived, Removed: true, Dropped: s.lost + u.lost})
+		s.lost = 0
+		return nil
+	}
 	var snap *engram.Snapshot
 	if u.version != nil {
 		snap = &u.version.Snapshot

@@ -245,7 +245,8 @@ func (d *decoder) update() (u engram.Update) {
 	if d.bad != nil {
 		return engram.Update{}
 	}
-	if u.ID = entity; u.Failed == nil {
+	u.Removed = flags&updateRemoved != 0
+	if u.ID = entity; u.Failed == nil && !u.Removed {
 		u.ID = entity.At(t)
 	}
 	u.Supersedes = flags&updateSupersedes != 0

@@ -290,6 +290,7 @@ const (
 	updateHasSnapshot = 1 << 2
 	updateHasDropped  = 1 << 3
 	updateHasFailed   = 1 << 4 // it tells only of what the filter failed on
+	updateRemoved     = 1 << 5 // it tells only that something of the entity was removed
 )
 
 func (e *encoder) update(u *engram.Update) {
@@ -308,6 +309,9 @@ func (e *encoder) update(u *engram.Update) {
 	}
 	if u.Failed != nil {
 		flags |= updateHasFailed
+	}
+	if u.Removed {
+		flags |= updateRemoved
 	}
 	e.u8(flags)
 	e.idRef(u.ID.Truncate(engram.LevelEntity))

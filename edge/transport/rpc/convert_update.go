@@ -17,7 +17,7 @@ func subscriptionMessage(s engram.Subscription) (*engramv1.SubscribeRequest, err
 		return nil, engram.Errorf(engram.OutOfRange, "", "a subscription's queue of %d updates", s.Queue)
 	}
 	m := &engramv1.SubscribeRequest{
-		WithData: s.WithData, Where: s.Where, Fields: s.Fields, Failures: s.Failures,
+		WithData: s.WithData, Where: s.Where, Fields: s.Fields, Failures: s.Failures, Removals: s.Removals,
 		Slow: engramv1.SlowPolicy(s.Slow), Queue: uint32(s.Queue),
 	}
 	for _, p := range s.Patterns {
@@ -50,7 +50,7 @@ const maxUint32 = 1<<32 - 1
 // policy that makes writers wait, Unsupported.
 func subscriptionFromMessage(l wire.Limits, m *engramv1.SubscribeRequest) (engram.Subscription, error) {
 	s := engram.Subscription{
-		WithData: m.GetWithData(), Where: m.GetWhere(), Fields: m.GetFields(), Queue: int(m.GetQueue()), Failures: m.GetFailures(),
+		WithData: m.GetWithData(), Where: m.GetWhere(), Fields: m.GetFields(), Queue: int(m.GetQueue()), Failures: m.GetFailures(), Removals: m.GetRemovals(),
 	}
 	switch m.GetSlow() {
 	case engramv1.SlowPolicy_SLOW_DROP_OLDEST:
@@ -81,7 +81,7 @@ func subscriptionFromMessage(l wire.Limits, m *engramv1.SubscribeRequest) (engra
 func noticeMessage(u *engram.Update) *engramv1.Update {
 	return &engramv1.Update{
 		Number: u.Number, Id: u.ID.String(), Arrived: int64(u.Arrived), Supersedes: u.Supersedes,
-		Snapshot: wire.SnapshotMessage(u.Snapshot), Dropped: u.Dropped, Failed: missingMessage(u.Failed),
+		Snapshot: wire.SnapshotMessage(u.Snapshot), Dropped: u.Dropped, Removed: u.Removed, Failed: missingMessage(u.Failed),
 	}
 }
 
@@ -92,7 +92,7 @@ func noticeFromMessage(m *engramv1.Update) (engram.Update, error) {
 	}
 	u := engram.Update{
 		Number: m.GetNumber(), ID: id, Arrived: engram.Time(m.GetArrived()), Supersedes: m.GetSupersedes(),
-		Snapshot: wire.SnapshotFromMessage(m.GetSnapshot()), Dropped: m.GetDropped(),
+		Snapshot: wire.SnapshotFromMessage(m.GetSnapshot()), Dropped: m.GetDropped(), Removed: m.GetRemoved(),
 	}
 	if m.GetFailed() != nil {
 		failed, err := missingFromMessage(m.GetFailed())

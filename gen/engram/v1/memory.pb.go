@@ -1907,7 +1907,9 @@ type SubscribeRequest struct {
 	Json      bool                     `protobuf:"varint,10,opt,name=json,proto3" json:"json,omitempty"`
 	Selectors []*Pattern               `protobuf:"bytes,11,rep,name=selectors,proto3" json:"selectors,omitempty"` // a union with patterns
 	// Send updates, too, that tell only of failures of where; their id is an entity's.
-	Failures      bool `protobuf:"varint,12,opt,name=failures,proto3" json:"failures,omitempty"`
+	Failures bool `protobuf:"varint,12,opt,name=failures,proto3" json:"failures,omitempty"`
+	// Send updates, too, that tell only that something of an entity was removed.
+	Removals      bool `protobuf:"varint,13,opt,name=removals,proto3" json:"removals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2039,6 +2041,13 @@ func (x *SubscribeRequest) GetFailures() bool {
 	return false
 }
 
+func (x *SubscribeRequest) GetRemovals() bool {
+	if x != nil {
+		return x.Removals
+	}
+	return false
+}
+
 type isSubscribeRequest_Start interface {
 	isSubscribeRequest_Start()
 }
@@ -2062,14 +2071,17 @@ func (*SubscribeRequest_Since) isSubscribeRequest_Start() {}
 func (*SubscribeRequest_Resume_) isSubscribeRequest_Start() {}
 
 type Update struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	Arrived       int64                  `protobuf:"varint,3,opt,name=arrived,proto3" json:"arrived,omitempty"`
-	Supersedes    bool                   `protobuf:"varint,4,opt,name=supersedes,proto3" json:"supersedes,omitempty"`
-	Snapshot      *Snapshot              `protobuf:"bytes,5,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	Dropped       uint64                 `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"` // updates lost just before this one
-	Failed        *Missing               `protobuf:"bytes,7,opt,name=failed,proto3" json:"failed,omitempty"`    // updates before this one on which evaluating where failed
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Number     uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Id         string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Arrived    int64                  `protobuf:"varint,3,opt,name=arrived,proto3" json:"arrived,omitempty"`
+	Supersedes bool                   `protobuf:"varint,4,opt,name=supersedes,proto3" json:"supersedes,omitempty"`
+	Snapshot   *Snapshot              `protobuf:"bytes,5,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	Dropped    uint64                 `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"` // updates lost just before this one
+	Failed     *Missing               `protobuf:"bytes,7,opt,name=failed,proto3" json:"failed,omitempty"`    // updates before this one on which evaluating where failed
+	// Snapshots of the entity, which id is that of, were forgotten on request, or their segment was removed, after the
+	// update of that number.
+	Removed       bool `protobuf:"varint,8,opt,name=removed,proto3" json:"removed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2151,6 +2163,13 @@ func (x *Update) GetFailed() *Missing {
 		return x.Failed
 	}
 	return nil
+}
+
+func (x *Update) GetRemoved() bool {
+	if x != nil {
+		return x.Removed
+	}
+	return false
 }
 
 // The first response of a subscription holds the epoch and no updates. From then
@@ -3802,7 +3821,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\r_at_or_before\"Q\n" +
 	"\x0eLatestResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
-	"\bsnapshot\x18\x02 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\"\xc9\x03\n" +
+	"\bsnapshot\x18\x02 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\"\xe5\x03\n" +
 	"\x10SubscribeRequest\x12\x1a\n" +
 	"\bpatterns\x18\x01 \x03(\tR\bpatterns\x12\x14\n" +
 	"\x04last\x18\x02 \x01(\rH\x00R\x04last\x12\x16\n" +
@@ -3816,11 +3835,12 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x04json\x18\n" +
 	" \x01(\bR\x04json\x120\n" +
 	"\tselectors\x18\v \x03(\v2\x12.engram.v1.PatternR\tselectors\x12\x1a\n" +
-	"\bfailures\x18\f \x01(\bR\bfailures\x1a6\n" +
+	"\bfailures\x18\f \x01(\bR\bfailures\x12\x1a\n" +
+	"\bremovals\x18\r \x01(\bR\bremovals\x1a6\n" +
 	"\x06Resume\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epochB\a\n" +
-	"\x05start\"\xe1\x01\n" +
+	"\x05start\"\xfb\x01\n" +
 	"\x06Update\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x18\n" +
@@ -3830,7 +3850,8 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"supersedes\x12/\n" +
 	"\bsnapshot\x18\x05 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\x12\x18\n" +
 	"\adropped\x18\x06 \x01(\x04R\adropped\x12*\n" +
-	"\x06failed\x18\a \x01(\v2\x12.engram.v1.MissingR\x06failed\"~\n" +
+	"\x06failed\x18\a \x01(\v2\x12.engram.v1.MissingR\x06failed\x12\x18\n" +
+	"\aremoved\x18\b \x01(\bR\aremoved\"~\n" +
 	"\x11SubscribeResponse\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12+\n" +
 	"\aupdates\x18\x02 \x03(\v2\x11.engram.v1.UpdateR\aupdates\x12\x1b\n" +

@@ -66,7 +66,7 @@ func (s *State) Deliver(batch []engram.Update) []engram.Update {
 	for i := range batch {
 		u := &batch[i]
 		s.dropped += u.Dropped
-		if s.resumable && u.Number <= s.last && (u.Failed == nil || u.Number < s.last) || s.beforeStart(u) {
+		if s.resumable && u.Number <= s.last && (u.Failed == nil && !u.Removed || u.Number < s.last) || s.beforeStart(u) {
 			continue
 		}
 		s.last, s.resumable = u.Number, true
@@ -83,7 +83,7 @@ func (s *State) beforeStart(u *engram.Update) bool {
 	if s.sub.Start.Kind != engram.StartTime || u.Number > s.backfill {
 		return false
 	}
-	t, ok := u.ID.Time() // what the filter failed on has none
+	t, ok := u.ID.Time() // what tells of an entity has none
 	return ok && t < s.sub.Start.Time
 }
 
