@@ -3,6 +3,7 @@ package follow_test
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/follow"
@@ -20,7 +21,9 @@ func (n newest) take(id engram.ID, at engram.Time) {
 
 func (n newest) Apply(_ uint64, updates []engram.Update) (anew []string, err error) {
 	for _, u := range updates {
-		n.take(u.ID, u.Snapshot.Time)
+		if !u.Removed { // else Reset comes
+			n.take(u.ID, u.Snapshot.Time)
+		}
 	}
 	return nil, nil
 }
@@ -33,8 +36,9 @@ func (n newest) Query(memories []string) engram.Query {
 	return p.Select(engram.Latest(1))
 }
 
-func (n newest) Reset(_ context.Context, r *engram.Result, _ []string) error {
-	for it := range r.All() {
+func (n newest) Reset(_ context.Context, a follow.Answer) error {
+	maps.DeleteFunc(n, func(entity engram.ID, _ engram.Time) bool { return a.IsWhole(entity.Memory()) })
+	for it := range a.All() {
 		n.take(it.ID, it.Snapshot.Time)
 	}
 	return nil

@@ -16,9 +16,10 @@ import (
 // not call those of the follower that wait.
 type View interface {
 	// Apply takes updates of one server, which bear its epoch, in the order of their numbers.
-	// Some may come twice. It returns memories that are to be read anew for another reason than
-	// a loss. After an error the follower subscribes again, after a pause, and the same updates
-	// come again.
+	// Some may come twice; those that tell a [Reader] of a removal have no snapshot. It returns
+	// memories that are to be read anew for another reason than a loss or a removal, such as that
+	// what it has was replaced. After an error the follower subscribes again, after a pause, and
+	// the same updates come again.
 	Apply(epoch uint64, updates []engram.Update) (anew []string, err error)
 }
 
@@ -27,10 +28,23 @@ type Reader interface {
 	View
 	// Query asks for what the view is made of, in some memories; nil are all.
 	Query(memories []string) engram.Query
-	// Reset takes the answer. Missing are memories that were not reached: these are read again
-	// later. After an error of code Unavailable, Exhausted or Canceled all is read again later.
-	Reset(ctx context.Context, r *engram.Result, missing []string) error
+	// Reset takes the answer. After an error of code Unavailable, Exhausted or Canceled all is
+	// read again later.
+	Reset(ctx context.Context, a Answer) error
 }
+
+// Answer is what a view is read anew from.
+type Answer struct {
+	*engram.Result
+	Missing []string // memories that were not reached: these are read again later
+	// Whole are memories of which the view is to have nothing but this: something of them was
+	// removed, replaced or lost. Of others a view may keep what it has heard, such as from a
+	// server that keeps nothing on disk and has begun anew.
+	Whole []string
+}
+
+// IsWhole reports whether a view is to have nothing of a memory but what the answer has.
+func (a *Answer) IsWhole(memory string) bool { return slices.Contains(a.Whole, memory) }
 
 // Service is what a follower needs of a server, or of a client.
 type Service interface {
@@ -73,6 +87,7 @@ type Follower struct {
 	local  local             // the stream, if it is in the same process
 	last   engram.Start      // after what was taken
 	owed   map[string]uint64 // memories to be read anew, with the epoch of who said so
+	whole  map[string]bool   // memories of which the view is to have nothing else then
 	all    bool              // all are
 	to     map[uint64]uint64 // by epoch, how far the view is once what is owed was read
 	pause  time.Duration     // before what failed is tried again
@@ -107,7 +122,7 @@ const mostWaiting = 1 << 16
 func New(svc Service, view View, o Options) *Follower {
 	f := &Follower{
 		svc: svc, view: view, o: o, last: o.Start, done: make(chan struct{}), taking: make(chan struct{}, 1),
-		owed: map[string]uint64{}, to: map[uint64]uint64{}, known: map[string]bool{}, come: map[string]Mark{}, pause: firstPause,
+		owed: map[string]uint64{}, whole: map[string]bool{}, to: map[uint64]uint64{}, known: map[string]bool{}, come: map[string]Mark{}, pause: firstPause,
 	}
 	f.own = ownOf(o.Patterns)
 	return f
@@ -133,7 +148,8 @@ func (f *Follower) release() { <-f.taking }
 
 // subscribe subscribes where what was taken ended.
 func (f *Follower) subscribe(ctx context.Context) error {
-	sub := engram.Subscription{Patterns: f.o.Patterns, WithData: true, Source: f.o.Source, Start: f.last, Queue: f.o.Queue}
+	_, reads := f.view.(Reader)
+	sub := engram.Subscription{Patterns: f.o.Patterns, WithData: true, Removals: reads, Source: f.o.Source, Start: f.last, Queue: f.o.Queue}
 	if sub.Queue == 0 {
 		sub.Queue = mostWaiting
 	}
@@ -398,12 +414,15 @@ func (f *Follower) take(ctx context.Context, updates []engram.Update) bool {
 		if u.Restarted || !f.known[memory] {
 			f.owe(memory, epoch)
 		}
+		if u.Removed {
+			f.oweWhole(memory, epoch)
+		}
 	}
 	f.reading.Unlock()
 	if dropped > 0 { // of any memory of that server
 		f.lost.Add(dropped)
 		for _, memory := range f.FollowedIn(epoch) {
-			f.owe(memory, epoch)
+			f.oweWhole(memory, epoch) // a removal may have been lost
 		}
 	}
 	anew, err := f.view.Apply(epoch, updates)
@@ -413,7 +432,7 @@ func (f *Follower) take(ctx context.Context, updates []engram.Update) bool {
 		return false
 	}
 	for _, memory := range anew {
-		f.owe(memory, epoch)
+		f.oweWhole(memory, epoch)
 	}
 	f.to[epoch] = max(f.to[epoch], to.Number)
 	f.last = engram.Start{Kind: engram.StartNumber, Number: updates[len(updates)-1].Number, Epoch: epoch}
@@ -440,15 +459,23 @@ func ownOf(patterns []engram.Pattern) (names []string) {
 	return names
 }
 
-// owe notes that a memory is to be read anew.
-func (f *Follower) owe(memory string, epoch uint64) {
+// owe notes that a memory is to be read anew, if the view can be.
+func (f *Follower) owe(memory string, epoch uint64) bool {
 	if _, reads := f.view.(Reader); !reads {
-		return
+		return false
 	}
 	if _, owed := f.owed[memory]; !owed {
 		f.due = time.Time{}
 	}
 	f.owed[memory] = epoch
+	return true
+}
+
+// oweWhole notes that a memory is to be read anew, and that the view is to have nothing else of it.
+func (f *Follower) oweWhole(memory string, epoch uint64) {
+	if f.owe(memory, epoch) {
+		f.whole[memory] = true
+	}
 }
 
 // heal reads what is owed, if it is due, and notes how far the view has come. The error says why
@@ -512,9 +539,17 @@ func (f *Follower) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	missing := Unreached(r)
-	if err := reader.Reset(ctx, r, missing); err != nil {
+	a := Answer{Result: r, Missing: Unreached(r)}
+	for memory := range f.whole {
+		if !slices.Contains(a.Missing, memory) {
+			a.Whole = append(a.Whole, memory)
+		}
+	}
+	if err := reader.Reset(ctx, a); err != nil {
 		return err
+	}
+	for _, memory := range a.Whole {
+		delete(f.whole, memory)
 	}
 	if f.all {
 		memories = slices.Clone(f.own) // the answer does not name one in which there is nothing yet
@@ -527,7 +562,7 @@ func (f *Follower) read(ctx context.Context) error {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	for _, memory := range memories {
-		there := !slices.Contains(missing, memory)
+		there := !slices.Contains(a.Missing, memory)
 		f.known[memory] = there
 		if there {
 			delete(f.owed, memory)

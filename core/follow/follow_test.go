@@ -139,7 +139,7 @@ func (readable) Query(memories []string) engram.Query {
 	return engram.Query{Memories: []engram.QueryNode{{Names: engram.OneOf(memories...)}}}
 }
 
-func (readable) Reset(context.Context, *engram.Result, []string) error { return nil }
+func (readable) Reset(context.Context, follow.Answer) error { return nil }
 
 func update(number uint64, id string) engram.Update {
 	return engram.Update{Number: number, ID: engram.MustID(id).At(1)}

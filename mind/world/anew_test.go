@@ -23,6 +23,7 @@ import (
 type unsteady struct {
 	*testing.T
 	engram.Service // its present life
+	parts          server.Parts
 	dir            string
 	close          func()
 	clock          engram.Time
@@ -51,7 +52,7 @@ func (u *unsteady) begin() {
 		u.Fatal(err)
 	}
 	u.mu.Lock()
-	u.Service, u.close = s, func() { s.Close() }
+	u.Service, u.parts, u.close = s, s.Parts(), func() { s.Close() }
 	streams := u.streams
 	u.mu.Unlock()
 	for _, s := range streams {
@@ -148,7 +149,7 @@ func (s *unsteadyStream) Epoch() uint64 {
 
 func (s *unsteadyStream) Close() error { return nil }
 
-// A world that follows, over losses, other lives of the server and a clock that is put back, says what one says that reads
+// A world that follows, over losses, removals, other lives of the server and a clock that is put back, says what one says that reads
 // everything anew: at present, and at every time and belief.
 func TestFollowedWorldIsTheOneReadAnew(t *testing.T) {
 	start := engram.Now().Add(-24 * time.Hour)
@@ -167,9 +168,10 @@ func TestFollowedWorldIsTheOneReadAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var said []engram.ID // entities
 		for round := range 6 {
 			for _, d := range drawn.Example(seed*10 + round) {
-				switch r.IntN(8) {
+				switch said = append(said, d.entity); r.IntN(8) {
 				case 0:
 					u.streams[0].mu.Lock()
 					u.streams[0].losing = 1 + r.Uint64N(3)
@@ -178,6 +180,11 @@ func TestFollowedWorldIsTheOneReadAnew(t *testing.T) {
 					u.mu.Lock()
 					u.clock -= engram.Time(r.IntN(30))
 					u.mu.Unlock()
+				case 2:
+					some := engram.Time(1 + r.IntN(3))
+					if _, err := u.parts.Working.Erase(ctx, said[r.IntN(len(said))], func(s *engram.Snapshot) bool { return s.Time%some == 0 }); err != nil {
+						t.Fatal(err)
+					}
 				}
 				up := engram.EntityUpdate{Entity: d.entity, Time: d.at + engram.Time(4*round), Instances: []engram.Instance{engram.NewInstance(d.payload)}}
 				testkit.Commit(t, u.life(), up)

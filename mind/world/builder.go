@@ -427,35 +427,43 @@ func (b *Builder) saidAside(home Home, name string, by *Said) *Said {
 	return nil
 }
 
-// unsay takes back what was said, as if it had not been. It returns the names of what it was said of beside items,
-// each with the time from which on that may differ.
-func (b *Builder) unsay(gone func(*Said) bool) map[string]engram.Time {
+// unsay takes back what was said, as if it had not been: all of which gone is true, of what was said in a home. It returns
+// the names of what it was said of beside items, each with the time from which on that may differ.
+func (b *Builder) unsay(gone func(Home, *Said) bool) map[string]engram.Time {
 	names := map[string]engram.Time{}
 	from := func(s *Said) engram.Time { return s.Time.Add(b.f.rules.Offsets[s.Robot]) }
+	saidGone := func(s *Statement) bool { return gone(s.Home, &s.Said) }
+	jointGone := func(s *JointStatement) bool {
+		if s.Home == InWorld {
+			return gone(inJoint, &s.Said)
+		}
+		return gone(s.Home, &s.Said) // a value
+	}
+	stateGone := func(s *StateStatement) bool { return gone(inState, &s.Said) }
 	for id := range b.next {
 		n := b.f.node(id)
-		if i := slices.IndexFunc(n.said, func(s *Statement) bool { return gone(&s.Said) }); i >= 0 {
+		if i := slices.IndexFunc(n.said, saidGone); i >= 0 {
 			b.hear(id, from(&n.said[i].Said))
 			for _, s := range n.said {
-				if gone(&s.Said) {
+				if saidGone(s) {
 					delete(b.valued, source{speaker{n.name, s.Provider, s.Robot}, s.Home})
 				}
 			}
-			_ = b.merge(id, without(n.said, func(s *Statement) bool { return gone(&s.Said) })) // it refers to no new name
+			_ = b.merge(id, without(n.said, saidGone)) // it refers to no new name
 		}
-		if i := slices.IndexFunc(n.joints, func(s *JointStatement) bool { return gone(&s.Said) }); i >= 0 {
+		if i := slices.IndexFunc(n.joints, jointGone); i >= 0 {
 			b.touch(id, from(&n.joints[i].Said))
-			b.rare(b.own(id)).joints = without(n.joints, func(s *JointStatement) bool { return gone(&s.Said) })
+			b.rare(b.own(id)).joints = without(n.joints, jointGone)
 		}
-		if slices.ContainsFunc(n.states, func(s *StateStatement) bool { return gone(&s.Said) }) {
-			b.rare(b.own(id)).states = without(n.states, func(s *StateStatement) bool { return gone(&s.Said) })
+		if slices.ContainsFunc(n.states, stateGone) {
+			b.rare(b.own(id)).states = without(n.states, stateGone)
 		}
 	}
 	for joint, values := range b.values {
-		b.values[joint] = without(values, func(s *JointStatement) bool { return gone(&s.Said) })
+		b.values[joint] = without(values, jointGone)
 	}
 	for who, s := range b.joints {
-		if gone(&s.Said) {
+		if jointGone(s) {
 			if delete(b.joints, who); s.Joint.Moved != "" {
 				_ = b.unhang(s, from(&s.Said)) // it refers to no new name
 				hearFrom(names, s.Joint.Moved, from(&s.Said))
@@ -463,13 +471,13 @@ func (b *Builder) unsay(gone func(*Said) bool) map[string]engram.Time {
 		}
 	}
 	for who, s := range b.states {
-		if gone(&s.Said) {
+		if stateGone(s) {
 			delete(b.states, who)
 			hearFrom(names, s.State.Item, from(&s.Said))
 		}
 	}
-	b.f.maps.unsay(gone, func(s *MapStatement) *Said { return &s.Said }, b.edit, names)
-	b.f.components.unsay(gone, func(s *ComponentStatement) *Said { return &s.Said }, b.edit, names)
+	b.f.maps.unsay(func(s *MapStatement) bool { return gone(inMap, &s.Said) }, b.edit, names)
+	b.f.components.unsay(func(s *ComponentStatement) bool { return gone(inPart, &s.Said) }, b.edit, names)
 	return names
 }
 

@@ -188,7 +188,7 @@ func (c *Codec) robotOf(memory string) string {
 
 // said returns who says a snapshot.
 func (c *Codec) said(id engram.ID, s *engram.Snapshot) Said {
-	said := Said{Provider: id.ProviderSegment(), Robot: c.robotOf(id.Memory()), Time: s.Time, Arrived: s.Arrived}
+	said := Said{Provider: id.ProviderSegment(), Robot: c.robotOf(id.Memory()), Entity: id.Entity(), Time: s.Time, Arrived: s.Arrived}
 	if len(s.Instances) > 0 {
 		said.Confidence = float64(s.Instances[0].Confidence)
 	}

@@ -57,7 +57,7 @@ func TestItemsRoundTrip(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		s, err := c.Statement(engram.MustID("robot1:World/Item/eye/cup"), snapshot(p))
-		want := world.Said{Provider: "eye", Robot: "robot1", Time: 5, Arrived: 6, Confidence: 0.5}
+		want := world.Said{Provider: "eye", Robot: "robot1", Entity: "cup", Time: 5, Arrived: 6, Confidence: 0.5}
 		if err != nil || s.Name != "cup" || s.Said != want || !reflect.DeepEqual(s.Item, it) {
 			t.Errorf("%s: %+v, %v\n%+v", name, s, err, s.Item)
 		}
@@ -140,7 +140,7 @@ func TestJointsStatesAndLooksRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look.Sensor, look.Said = "camera", world.Said{Provider: "rover", Time: 5, Arrived: 6, Confidence: 0.5}
+	look.Sensor, look.Said = "camera", world.Said{Provider: "rover", Entity: "camera", Time: 5, Arrived: 6, Confidence: 0.5}
 	if l, err := c.Look(engram.MustID("World/Observation/rover/camera"), snapshot(p)); err != nil || !reflect.DeepEqual(l, look) {
 		t.Errorf("%+v, %v", l, err)
 	}

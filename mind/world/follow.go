@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/follow"
 )
 
 // knows reports whether anything of an epoch is in the world, or will be.
@@ -27,9 +28,11 @@ func (m *Memory) isCurrent(epoch uint64) bool {
 // batch is something that came of the memories.
 type batch struct {
 	items []engram.Item
-	to    []Mark      // all up to these has come with it
-	own   Mark        // what the provider itself said has come up to it
-	gone  []engram.ID // snapshots of what is held that were replaced
+	to    []Mark // all up to these has come with it
+	own   Mark   // what the provider itself said has come up to it
+	// whole are memories of which there is nothing but the items; but for what arrived after a copy that answered.
+	whole  []string
+	copies []engram.CopyUsed
 }
 
 // reader is the world as what follows it keeps it.
@@ -43,7 +46,6 @@ func (m reader) Apply(epoch uint64, updates []engram.Update) (anew []string, err
 		memory := u.ID.Memory()
 		if u.Supersedes && ofSeveral(u.ID.CoreSegment()) {
 			anew = append(anew, memory)
-			m.gone[u.ID] = true
 		}
 		if memory == ownMemory && u.ID.ProviderSegment() == m.provider || u.Dropped > 0 && m.follower.Epoch(ownMemory) == epoch {
 			b.own = Mark{Epoch: epoch, Number: u.Number} // what of it was lost has a lower number
@@ -59,17 +61,9 @@ func (m reader) Apply(epoch uint64, updates []engram.Update) (anew []string, err
 // Query implements [follow.Reader].
 func (m reader) Query(memories []string) engram.Query { return m.query(memories...) }
 
-// Reset implements [follow.Reader]. What was written before the answer is in the world then, and not what snapshots
-// said of what is held that are gone.
-func (m reader) Reset(_ context.Context, r *engram.Result, missing []string) error {
-	b := batch{items: r.Items()}
-	for id := range m.gone {
-		if !slices.Contains(missing, id.Memory()) {
-			b.gone = append(b.gone, id)
-			delete(m.gone, id)
-		}
-	}
-	m.take(b)
+// Reset implements [follow.Reader]. What was written before the answer is in the world then.
+func (m reader) Reset(_ context.Context, a follow.Answer) error {
+	m.take(batch{items: a.Items(), whole: a.Whole, copies: a.Copies})
 	return nil
 }
 

@@ -22,8 +22,7 @@ type Memory struct {
 	codec    *Codec
 	patterns []engram.Pattern
 
-	gone   map[engram.ID]bool // snapshots of what is held that were replaced, until they are read anew; the follower's
-	owners []uint64           // epochs of the owners of copies, when these were asked last; under the hub's lock
+	owners []uint64 // epochs of the owners of copies, when these were asked last; under the hub's lock
 
 	unsure bool           // whether the world has what was written last; under writing
 	most   map[string]int // bytes that the server keeps of an entity, by core segment; nil before it was asked; under writing
@@ -84,7 +83,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 		set(&o)
 	}
 	codec.robot = cmp.Or(o.robot, codec.robot)
-	m := &Memory{svc: svc, codec: codec, gone: map[engram.ID]bool{}}
+	m := &Memory{svc: svc, codec: codec}
 	h := newHub(rules)
 	h.builder.robot = codec.robot
 	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, hear: m.hear, check: m.check, store: m.commit, storeData: m.commitData}
@@ -131,12 +130,8 @@ func (o *options) patterns(own []engram.Pattern) ([]engram.Pattern, error) {
 
 // patternsOf matches what a world is made of in one memory.
 func (c *Codec) patternsOf(memory string) (patterns []engram.Pattern) {
-	_, own, other := strings.Cut(memory, ":")
-	if !other {
-		own = memory
-	}
 	for _, p := range c.Patterns() {
-		if p.Levels[0].String() == own {
+		if p.Levels[0].String() == nameAtHome(memory) {
 			patterns = append(patterns, inMemory(p, engram.OneOf(memory)))
 		}
 	}
@@ -199,16 +194,8 @@ func (m *Memory) follows(memory string) bool {
 func (m *Memory) take(came batch) {
 	m.change(func(b *Builder) map[string]engram.Time {
 		names := map[string]engram.Time{}
-		if len(came.gone) > 0 {
-			gone := map[Said]bool{}
-			for _, id := range came.gone {
-				home, _ := homeOf(id)
-				at, _ := id.Time()
-				gone[Said{Provider: id.ProviderSegment(), Robot: m.codec.robotOf(id.Memory()), Home: home, Time: at}] = true
-			}
-			names = b.unsay(func(s *Said) bool {
-				return gone[Said{Provider: s.Provider, Robot: s.Robot, Home: s.Home, Time: s.Time}]
-			})
+		if len(came.whole) > 0 {
+			names = b.unsay(m.goneFrom(&came))
 		}
 		m.putAll(b, m.told(came.items), names)
 		if came.own.Number > 0 {
@@ -217,6 +204,47 @@ func (m *Memory) take(came batch) {
 		return names
 	}, came.to...)
 }
+
+// goneFrom reports of what was said in a home whether it is in no memory any more, where what came is all that these have.
+func (m *Memory) goneFrom(came *batch) func(Home, *Said) bool {
+	known := map[memoryOf]engram.Time{} // up to when it arrived
+	for _, memory := range came.whole {
+		known[m.memoryOf(memory)] = engram.MaxTime
+	}
+	for _, c := range came.copies {
+		if _, whole := known[m.memoryOf(c.Memory)]; whole {
+			known[m.memoryOf(c.Memory)] = c.AsOf
+		}
+	}
+	there := map[Said]bool{}
+	for _, it := range came.items {
+		home, _ := homeOf(it.ID)
+		said := m.codec.said(it.ID, it.Snapshot)
+		there[said.version(home)] = true
+	}
+	return func(home Home, s *Said) bool {
+		upTo, whole := known[memoryOf{s.Robot, home.isBeside()}]
+		return whole && s.Arrived <= upTo && !there[s.version(home)]
+	}
+}
+
+// version returns what is of this snapshot only.
+func (s *Said) version(home Home) Said {
+	return Said{Provider: s.Provider, Robot: s.Robot, Home: home, Entity: s.Entity, Time: s.Time, Arrived: s.Arrived}
+}
+
+// memoryOf is the memory World of a robot, or another one beside it.
+type memoryOf struct {
+	robot  string
+	beside bool
+}
+
+func (m *Memory) memoryOf(name string) memoryOf {
+	return memoryOf{m.codec.robotOf(name), nameAtHome(name) != ownMemory}
+}
+
+// isBeside reports whether what has a home is said in another memory than World.
+func (h Home) isBeside() bool { return h == InInstance || h == InAttachment || h == inHeldPart }
 
 // putAll puts snapshots into a world, and adds the names of the items that may differ, each with the time from which on.
 func (m *Memory) putAll(b *Builder, items iter.Seq[engram.Item], names map[string]engram.Time) map[string]engram.Time {

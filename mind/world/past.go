@@ -113,7 +113,8 @@ func (m *Memory) id(h homeName) (engram.ID, error) {
 
 // goBack has a fork of the present world be that of a past, since which some have said something else.
 func (m *Memory) goBack(ctx context.Context, b *Builder, p follow.Past, later map[homeName]bool) (past Change, err error) {
-	names := b.unsay(b.f.rules.differs(p))
+	differs := b.f.rules.differs(p)
+	names := b.unsay(func(_ Home, s *Said) bool { return differs(s) })
 	entities := map[time.Duration][]engram.ID{} // by how far the clock of their robot is from the own one
 	several := engram.Query{Source: engram.SourceNear, AsOf: p.AsOf}
 	for h := range later {

@@ -35,9 +35,9 @@ func (h *shelf[S]) set(name string, all []*S, edit uint32) {
 }
 
 // unsay takes back statements, and adds the names that they were on.
-func (h *shelf[S]) unsay(gone func(*Said) bool, said func(*S) *Said, edit uint32, names map[string]engram.Time) {
+func (h *shelf[S]) unsay(gone func(*S) bool, edit uint32, names map[string]engram.Time) {
 	for name, all := range h.said {
-		if rest := without(all, func(s *S) bool { return gone(said(s)) }); len(rest) < len(all) {
+		if rest := without(all, gone); len(rest) < len(all) {
 			h.set(name, rest, edit)
 			hearFrom(names, name, engram.MinTime)
 		}

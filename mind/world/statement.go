@@ -31,6 +31,7 @@ type Said struct {
 	Provider string
 	Robot    string // whose clock the times are of; "" is this one's
 	Home     Home
+	Entity   string // of the provider's segment, that it is said in
 	// Time is when it was true, Arrived when the memory knew it. Of what a provider says
 	// of one thing only the newest counts, of equal times what arrived later.
 	Time, Arrived engram.Time

@@ -156,8 +156,8 @@ func (b *Base) memories() (names []string) {
 func (b said) Query([]string) engram.Query { return b.selected(engram.Latest(1), nil) }
 
 // Reset implements [follow.Reader]. What is not there any more is forgotten.
-func (b said) Reset(ctx context.Context, r *engram.Result, _ []string) error {
-	items, imports, err := record.Settle(ctx, b.svc, b.patterns(), engram.Latest(1), nil, r.Items())
+func (b said) Reset(ctx context.Context, a follow.Answer) error {
+	items, imports, err := record.Settle(ctx, b.svc, b.patterns(), engram.Latest(1), nil, a.Items())
 	if err != nil {
 		return err
 	}
