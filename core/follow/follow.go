@@ -71,10 +71,11 @@ type Options struct {
 // Follower keeps a view up to date. All methods are safe for concurrent use.
 type Follower struct {
 	Marks
-	svc  Service
-	view View
-	o    Options
-	own  []string // memories of the own robot that the patterns name
+	svc    Service
+	view   View
+	reader Reader // the view, if it can be read anew
+	o      Options
+	own    []string // memories of the own robot that the patterns name
 
 	begun  bool
 	cancel context.CancelFunc
@@ -124,6 +125,7 @@ func New(svc Service, view View, o Options) *Follower {
 		svc: svc, view: view, o: o, last: o.Start, done: make(chan struct{}), taking: make(chan struct{}, 1),
 		owed: map[string]uint64{}, whole: map[string]bool{}, to: map[uint64]uint64{}, known: map[string]bool{}, come: map[string]Mark{}, pause: firstPause,
 	}
+	f.reader, _ = view.(Reader)
 	f.own = ownOf(o.Patterns)
 	return f
 }
@@ -148,8 +150,7 @@ func (f *Follower) release() { <-f.taking }
 
 // subscribe subscribes where what was taken ended.
 func (f *Follower) subscribe(ctx context.Context) error {
-	_, reads := f.view.(Reader)
-	sub := engram.Subscription{Patterns: f.o.Patterns, WithData: true, Removals: reads, Source: f.o.Source, Start: f.last, Queue: f.o.Queue}
+	sub := engram.Subscription{Patterns: f.o.Patterns, WithData: true, Removals: f.reader != nil, Source: f.o.Source, Start: f.last, Queue: f.o.Queue}
 	if sub.Queue == 0 {
 		sub.Queue = mostWaiting
 	}
@@ -461,7 +462,7 @@ func ownOf(patterns []engram.Pattern) (names []string) {
 
 // owe notes that a memory is to be read anew, if the view can be.
 func (f *Follower) owe(memory string, epoch uint64) bool {
-	if _, reads := f.view.(Reader); !reads {
+	if f.reader == nil {
 		return false
 	}
 	if _, owed := f.owed[memory]; !owed {
@@ -526,8 +527,7 @@ func (f *Follower) reach() {
 
 // read has the view read anew what is owed. Memories that are not reached stay owed.
 func (f *Follower) read(ctx context.Context) error {
-	reader, reads := f.view.(Reader)
-	if !reads {
+	if f.reader == nil {
 		f.all = false
 		return nil
 	}
@@ -535,7 +535,7 @@ func (f *Follower) read(ctx context.Context) error {
 	if !f.all {
 		memories = slices.Sorted(maps.Keys(f.owed))
 	}
-	r, err := f.svc.Query(ctx, reader.Query(memories))
+	r, err := f.svc.Query(ctx, f.reader.Query(memories))
 	if err != nil {
 		return err
 	}
@@ -545,7 +545,7 @@ func (f *Follower) read(ctx context.Context) error {
 			a.Whole = append(a.Whole, memory)
 		}
 	}
-	if err := reader.Reset(ctx, a); err != nil {
+	if err := f.reader.Reset(ctx, a); err != nil {
 		return err
 	}
 	for _, memory := range a.Whole {

@@ -3,6 +3,7 @@ package world_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -86,7 +87,7 @@ type unsteadyStream struct {
 	mu        sync.Mutex
 	inner     pollable
 	restarted bool
-	losing    uint64 // of the next updates
+	losses    []loss
 	lost      uint64
 }
 
@@ -103,7 +104,37 @@ func (s *unsteadyStream) open(start engram.Start, restarted bool) {
 	if err != nil {
 		s.u.Fatal(err)
 	}
-	s.inner, s.restarted = inner.(pollable), restarted
+	s.inner, s.restarted, s.losses = inner.(pollable), restarted, nil
+}
+
+// loss is how many updates after one are lost, up to another one.
+type loss struct{ after, n, last uint64 }
+
+// lose has the stream lose some of what is to come.
+func (s *unsteadyStream) lose(n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.losses = append(s.losses, loss{s.u.parts.Working.Number(), n, math.MaxUint64})
+}
+
+// forgive has the stream lose nothing of what is to come.
+func (s *unsteadyStream) forgive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.losses {
+		s.losses[i].last = min(s.losses[i].last, s.u.parts.Working.Number())
+	}
+}
+
+// loses reports whether an update is lost.
+func (s *unsteadyStream) loses(u *engram.Update) bool {
+	for i := range s.losses {
+		if l := &s.losses[i]; l.n > 0 && u.Number <= l.last && (u.Number > l.after || u.Removed && u.Number == l.after) {
+			l.n--
+			return true
+		}
+	}
+	return false
 }
 
 func (s *unsteadyStream) Poll() ([]engram.Update, error) {
@@ -116,8 +147,7 @@ func (s *unsteadyStream) Poll() ([]engram.Update, error) {
 		}
 		var come []engram.Update
 		for _, u := range updates {
-			if s.losing > 0 {
-				s.losing--
+			if s.loses(&u) {
 				s.lost++
 				continue
 			}
@@ -173,14 +203,15 @@ func TestFollowedWorldIsTheOneReadAnew(t *testing.T) {
 			for _, d := range drawn.Example(seed*10 + round) {
 				switch said = append(said, d.entity); r.IntN(8) {
 				case 0:
-					u.streams[0].mu.Lock()
-					u.streams[0].losing = 1 + r.Uint64N(3)
-					u.streams[0].mu.Unlock()
+					u.streams[0].lose(1 + r.Uint64N(3))
 				case 1:
 					u.mu.Lock()
 					u.clock -= engram.Time(r.IntN(30))
 					u.mu.Unlock()
 				case 2:
+					if r.IntN(2) == 0 {
+						u.streams[0].lose(1)
+					}
 					some := engram.Time(1 + r.IntN(3))
 					if _, err := u.parts.Working.Erase(ctx, said[r.IntN(len(said))], func(s *engram.Snapshot) bool { return s.Time%some == 0 }); err != nil {
 						t.Fatal(err)
@@ -192,10 +223,7 @@ func TestFollowedWorldIsTheOneReadAnew(t *testing.T) {
 			if r.IntN(3) == 0 {
 				u.begin()
 			}
-			// What was lost last is told with what comes next.
-			u.streams[0].mu.Lock()
-			u.streams[0].losing = 0
-			u.streams[0].mu.Unlock()
+			u.streams[0].forgive() // what was lost last is told with what comes next
 			testkit.Commit(t, u.life(), engram.EntityUpdate{Entity: engram.MustID("World/State/test/tick"), Time: start + engram.Time(round), Instances: []engram.Instance{engram.NewInstance(tick(t, codec))}})
 			f, err := watched.View(ctx)
 			if err != nil {
