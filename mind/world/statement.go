@@ -33,7 +33,8 @@ type Said struct {
 	Home     Home
 	Entity   string // of the provider's segment, that it is said in
 	// Time is when it was true, Arrived when the memory knew it. Of what a provider says
-	// of one thing only the newest counts, of equal times what arrived later.
+	// of one thing only the newest counts, of equal times what arrived later, and at last that of the entity
+	// whose name comes last.
 	Time, Arrived engram.Time
 	Confidence    float64 // in [0, 1]
 	fault         *fault  // what of it cannot count; nil for nothing
@@ -49,7 +50,7 @@ func (s *Said) Who() string {
 
 // newer reports whether s counts instead of o, which is of the same speaker.
 func (s *Said) newer(o *Said) bool {
-	return s.Time > o.Time || s.Time == o.Time && s.Arrived > o.Arrived
+	return cmp.Or(cmp.Compare(s.Time, o.Time), cmp.Compare(s.Arrived, o.Arrived), strings.Compare(s.Entity, o.Entity)) > 0
 }
 
 // Corrected returns a time that somebody told by the clock that rules compare with, which is that of the own robot.
