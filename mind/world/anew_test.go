@@ -15,6 +15,7 @@ import (
 	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/core/ltm/wal"
 	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/core/wm"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/world"
@@ -35,6 +36,10 @@ type unsteady struct {
 
 // begin begins another life of the server.
 func (u *unsteady) begin() {
+	for _, s := range u.streams { // they tell of no end
+		s.mu.Lock()
+		defer s.mu.Unlock()
+	}
 	if u.close != nil {
 		u.close()
 	}
@@ -54,10 +59,21 @@ func (u *unsteady) begin() {
 	}
 	u.mu.Lock()
 	u.Service, u.parts, u.close = s, s.Parts(), func() { s.Close() }
-	streams := u.streams
 	u.mu.Unlock()
-	for _, s := range streams {
-		s.open(engram.Start{Kind: engram.StartNumber}, true)
+	for _, s := range u.streams {
+		s.openLocked(engram.Start{Kind: engram.StartNumber}, true)
+	}
+}
+
+// erase removes what an entity has at times that n divides, as what is forgotten on request is.
+func (u *unsteady) erase(entity engram.ID, n engram.Time) {
+	w := u.parts.Working
+	err := w.Removals().Note(wm.Removal{IDs: []engram.ID{entity}}, func(*wm.Removal) error { return nil })
+	if err == nil {
+		_, err = w.Erase(u.Context(), entity, func(s *engram.Snapshot) bool { return s.Time%n == 0 })
+	}
+	if err != nil {
+		u.Fatal(err)
 	}
 }
 
@@ -73,7 +89,7 @@ func (u *unsteady) Query(ctx context.Context, q engram.Query) (*engram.Result, e
 
 func (u *unsteady) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
 	s := &unsteadyStream{u: u, sub: sub}
-	s.open(sub.Start, false)
+	s.openLocked(sub.Start, false)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.streams = append(u.streams, s)
@@ -96,9 +112,7 @@ type pollable interface {
 	Poll() ([]engram.Update, error)
 }
 
-func (s *unsteadyStream) open(start engram.Start, restarted bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *unsteadyStream) openLocked(start engram.Start, restarted bool) {
 	s.sub.Start = start
 	inner, err := s.u.life().Subscribe(context.Background(), s.sub)
 	if err != nil {
@@ -212,10 +226,7 @@ func TestFollowedWorldIsTheOneReadAnew(t *testing.T) {
 					if r.IntN(2) == 0 {
 						u.streams[0].lose(1)
 					}
-					some := engram.Time(1 + r.IntN(3))
-					if _, err := u.parts.Working.Erase(ctx, said[r.IntN(len(said))], func(s *engram.Snapshot) bool { return s.Time%some == 0 }); err != nil {
-						t.Fatal(err)
-					}
+					u.erase(said[r.IntN(len(said))], engram.Time(1+r.IntN(3)))
 				}
 				up := engram.EntityUpdate{Entity: d.entity, Time: d.at + engram.Time(4*round), Instances: []engram.Instance{engram.NewInstance(d.payload)}}
 				testkit.Commit(t, u.life(), up)
