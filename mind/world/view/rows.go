@@ -68,7 +68,7 @@ func (v *view) row(m *world.Merged, a *world.Account) answer.Row {
 	if a.Known {
 		row.Age, row.Belief = a.Age(), a.P
 	}
-	if j := world.Moving(v.Forest, m.Name); j != nil {
+	if j := world.Moving(v.Forest, m); j != nil {
 		row.Joint = jointOf(j)
 	}
 	return row
@@ -84,14 +84,14 @@ func (r *rows) tree(m *world.Merged, level int, last bool) error {
 	for stack := []branch{{m, level, last}}; len(stack) > 0; {
 		b := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		a := r.v.account(b.m.Name)
+		a := r.v.account(b.m)
 		row := r.v.row(b.m, &a)
 		row.Level, row.Last = b.level, b.last
 		if err := r.tell(b.m, row); err != nil {
 			return err
 		}
 		first := len(stack)
-		for c := range r.v.Children(b.m.Name) {
+		for c := range r.v.Below(b.m) {
 			stack = append(stack, branch{c, b.level + 1, false})
 		}
 		if len(stack) > first {
@@ -130,7 +130,7 @@ func (r *rows) list(found []world.Neighbour, f *answer.Filter) (left answer.Left
 		if f.Kind != "" && !n.Is(f.Kind) || f.Class != "" && (n.Description == nil || n.Description.ClassName() != f.Class) {
 			continue
 		}
-		a := r.v.account(n.Name)
+		a := r.v.account(n.Merged)
 		if f.Presence != answer.All && a.Present() != (f.Presence == answer.Present) {
 			if a.Provisional != "" {
 				left.Provisional++

@@ -87,7 +87,7 @@ func (s service) Items(ctx context.Context, q answer.Question, names []string, w
 			if err != nil {
 				return err
 			}
-			a := v.account(name)
+			a := v.account(m)
 			if err := r.item(m, &a, -1); err != nil {
 				return err
 			}

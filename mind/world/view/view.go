@@ -78,10 +78,9 @@ func viewOf(ctx context.Context, m *world.Memory, q *answer.Question) (*view, er
 	return newView(f, at, looks), nil
 }
 
-// account returns what is known of where an item is; the item is there.
-func (v *view) account(name string) world.Account {
-	a, _ := v.Account(name, v.at, v.looks)
-	return a
+// account returns what is known of where an item is.
+func (v *view) account(m *world.Merged) world.Account {
+	return world.AccountOf(v.Forest, m, v.at, v.looks)
 }
 
 // must returns the item of the name.
@@ -180,14 +179,14 @@ func (v *view) remarks(m *world.Merged, a *world.Account) []string {
 			text += ", which " + a.Absent
 		}
 		texts = append(texts, text)
-	case m.Placement != nil && world.Aligned(v.Forest, a.Parent, m.Name): // as most are
+	case m.Placement != nil && world.Aligned(v.Forest, m): // as most are
 	case ofRobot(m) || v.onRobot(a.Parent): // its pose is that of its frames
 	case m.Placement == nil:
 		texts = append(texts, "no pose")
 	default:
 		texts = append(texts, "not aligned with "+a.Parent)
 	}
-	if s, by := world.FromFuture(v.Forest, m.Name, v.at); s != nil {
+	if s, by := world.FutureOf(v.Forest, m, v.at); s != nil {
 		texts = append(texts, fromFuture(s, by))
 	}
 	if len(v.notes) > 0 {
