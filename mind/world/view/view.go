@@ -6,7 +6,6 @@ package view
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -132,27 +131,36 @@ func Unknown(f *world.Forest, name string) error {
 		text := world.Corrected(f, &s.Said, at).String()[:len("2006-01-02 15:04:05")]
 		return engram.Errorf(engram.NotFound, name, "it was removed at %s by %s%s; --at shows the time before", text, s.Who(), why)
 	}
-	called := map[string]string{} // what items are called, and their names
-	for m := range f.All() {
-		if label := m.Label(); label != "" {
-			called[label] = m.Name
-		}
-		if m.Description != nil {
-			for _, spoken := range m.Description.SpokenNames {
-				called[spoken] = m.Name
-			}
-		}
-	}
-	for m := range f.All() {
-		called[m.Name] = m.Name
-	}
-	switch near := called[spelling.Nearest(name, slices.Sorted(maps.Keys(called)))]; {
+	switch near := nearest(f, name); {
 	case near != "":
 		return engram.Errorf(engram.NotFound, name, "there is no such item; did you mean %s?", near)
 	case f.Len() == 0:
 		return engram.Errorf(engram.NotFound, name, "there is no such item, nor any other: the world is empty")
 	}
 	return engram.Errorf(engram.NotFound, name, "there is no such item; 'engram world tree' lists them")
+}
+
+// nearest returns the name of the item that is called most like a name that was typed; "" if none is. What several are called
+// is the last one's, or that one's whose name it is.
+func nearest(f *world.Forest, typed string) (name string) {
+	s, called := spelling.NewSearch(typed), "" // what the item is called
+	offer := func(m *world.Merged, as string) {
+		if (as != called || name != called || as == m.Name) && s.Offer(as) {
+			name, called = m.Name, as
+		}
+	}
+	for m := range f.All() {
+		if label := m.Label(); label != "" {
+			offer(m, label)
+		}
+		if m.Description != nil {
+			for _, spoken := range m.Description.SpokenNames {
+				offer(m, spoken)
+			}
+		}
+		offer(m, m.Name)
+	}
+	return name
 }
 
 // Missing says that there is no item of a name, or none any more.
