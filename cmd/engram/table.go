@@ -200,8 +200,8 @@ func (t *table) writePlain(w io.Writer) error {
 		if !left {
 			line = append(line, text...)
 		}
-		for range pad {
-			line = append(line, ' ')
+		for ; pad > 0; pad -= len(blanks) {
+			line = append(line, blanks[:min(pad, len(blanks))]...)
 		}
 		if left {
 			line = append(line, text...)
@@ -225,12 +225,14 @@ func (t *table) writePlain(w io.Writer) error {
 	return cmp.Or(err, out.Flush())
 }
 
-// cellsWide returns how many cells of a terminal a text takes: as many as it has characters, where these are of ASCII
-// or lines of a tree.
+// blanks fill a column up.
+const blanks = "                                "
+
+// cellsWide returns how many cells of a terminal a text takes: as many as it has characters, where each takes one.
 func cellsWide(text string) int {
 	n := 0
 	for _, r := range text {
-		if (r < ' ' || r > '~') && (r < '─' || r > '╿') {
+		if !oneCell(r) {
 			return uniseg.StringWidth(text)
 		}
 		n++

@@ -88,7 +88,7 @@ const indented = 24
 func (t *worldTree) add(rows []answer.Row) error {
 	for i := range rows {
 		r := &rows[i]
-		branch := t.branch(r)
+		before, mark := t.branch(r)
 		if r.Absent != "" {
 			t.out.add(r.Name, "", "", "", "", "! "+r.Absent)
 			continue
@@ -97,7 +97,7 @@ func (t *worldTree) add(rows []answer.Row) error {
 		if r.Level > indented {
 			name = strconv.Itoa(r.Level) + ": " + name
 		}
-		t.out.rows = append(t.out.rows, rowCells(r, t.csv, cellOf(branch+name, r.Name)))
+		t.out.rows = append(t.out.rows, rowCells(r, t.csv, cellOf(before+mark+name, r.Name)))
 		if r.Item != nil {
 			t.objects = append(t.objects, itemObject(r.Item))
 		}
@@ -105,25 +105,27 @@ func (t *worldTree) add(rows []answer.Row) error {
 	return nil
 }
 
-// branch returns what stands before a name.
-func (t *worldTree) branch(r *answer.Row) string {
+// branch returns what stands before a name: before its branch, and the mark of that.
+func (t *worldTree) branch(r *answer.Row) (before, mark string) {
 	for len(t.before) <= r.Level+1 {
 		t.before = append(t.before, "")
 	}
 	if r.Level <= 1 {
 		t.before[2] = ""
-		return ""
+		return "", ""
 	}
-	before := t.before[r.Level]
-	mark, below := "├─ ", before+"│  "
+	before, mark = t.before[r.Level], "├─ "
+	goesOn := "│  " // what the branches below have before them, too
 	if r.Last {
-		mark, below = "└─ ", before+"   "
+		mark, goesOn = "└─ ", "   "
 	}
 	if r.Level > indented {
-		below = before
+		goesOn = ""
 	}
-	t.before[r.Level+1] = below
-	return before + mark
+	if below := t.before[r.Level+1]; len(below) != len(before)+len(goesOn) || !strings.HasPrefix(below, before) || !strings.HasSuffix(below, goesOn) {
+		t.before[r.Level+1] = before + goesOn // else it is as for the last one, as mostly
+	}
+	return before, mark
 }
 
 // rowCells are what tables show of each item: after its first cells kinds, age, belief, who says so,

@@ -108,6 +108,9 @@ type Evidence map[string]float64
 // gives way only to a label with more evidence than its own, and with more than one view
 // can give.
 func (e Evidence) Label(present string) string {
+	if len(e) == 0 {
+		return present // as of most
+	}
 	best := present
 	for _, label := range slices.Sorted(maps.Keys(e)) {
 		if w := e[label]; w > e[best] && (w > 1 || present == "") {
