@@ -30,13 +30,25 @@ type table struct {
 	rows     [][]cell
 }
 
-// cell is what people see and what stands in CSV. On a terminal brief is shown instead, if there is
-// one, in its style.
+// cell is what people see and what stands in CSV.
 type cell struct {
 	shown, raw string
-	brief      string
-	style      style
-	time       engram.Time // of a cell that is one
+	look       *look // nil for most: a table may have as many cells as a world has items, and more
+}
+
+// look is how a cell is otherwise on a terminal: there brief is shown instead, if there is one, in its style.
+type look struct {
+	brief string
+	style style
+	time  engram.Time // of a cell that is one
+}
+
+// looks returns how a cell is on a terminal.
+func (c cell) looks() look {
+	if c.look == nil {
+		return look{}
+	}
+	return *c.look
 }
 
 // cellOf is a cell that differs for people.
@@ -82,9 +94,11 @@ func age(v any) any {
 
 // aged returns the cell of a time, on a terminal as how long ago it was, where it was within a day.
 func (c cell) aged() cell {
-	if ago := engram.Now().Sub(c.time); ago >= 0 && ago <= 24*time.Hour {
-		c.brief = shortDuration(ago) + " ago"
+	l := c.looks()
+	if ago := engram.Now().Sub(l.time); ago >= 0 && ago <= 24*time.Hour {
+		l.brief = shortDuration(ago) + " ago"
 	}
+	c.look = &l
 	return c
 }
 
@@ -98,13 +112,13 @@ var stateStyles = map[string]style{
 // state is the cell of a word that tells how something is.
 func state[S ~string](word S) cell {
 	c := text(string(word))
-	c.style = stateStyles[strings.ToLower(c.raw)]
+	c.look = &look{style: stateStyles[strings.ToLower(c.raw)]}
 	return c
 }
 
 // fullTime is the cell of a time that people need in full.
 func fullTime(t engram.Time) cell {
-	return cell{shown: t.String(), raw: string(t.AppendRFC3339(nil)), time: t}
+	return cell{shown: t.String(), raw: string(t.AppendRFC3339(nil)), look: &look{time: t}}
 }
 
 // milliTime is the cell of a time that people are shown to the millisecond.
@@ -116,7 +130,7 @@ func milliTime(t engram.Time) cell {
 
 // plainTime is the cell of a time that stands in CSV as people read it.
 func plainTime(t engram.Time) cell {
-	return cell{shown: t.String(), raw: t.String(), time: t}
+	return cell{shown: t.String(), raw: t.String(), look: &look{time: t}}
 }
 
 // secondTime is the cell of a time that people are shown to the second; in CSV as people read it.
@@ -251,14 +265,14 @@ func (t *table) lines() [][]span {
 	for _, row := range t.rows {
 		line := make([]span, len(row))
 		for i, c := range row {
-			text := c.shown
+			text, l := c.shown, c.looks()
 			switch {
-			case c.brief != "":
-				text = c.brief
-			case c.time != 0 && today:
+			case l.brief != "":
+				text = l.brief
+			case l.time != 0 && today:
 				text = strings.Replace(text, date, "", 1) // it may say "since" before
 			}
-			line[i] = span{c.style, visible(text)}
+			line[i] = span{l.style, visible(text)}
 		}
 		lines = append(lines, line)
 	}
@@ -270,7 +284,7 @@ func (t *table) ofDay(now engram.Time) bool {
 	day := now.String()[:len(dateLayout)]
 	for _, row := range t.rows {
 		for _, c := range row {
-			if c.time != 0 && c.brief == "" && c.time.String()[:len(dateLayout)] != day {
+			if l := c.looks(); l.time != 0 && l.brief == "" && l.time.String()[:len(dateLayout)] != day {
 				return false
 			}
 		}
@@ -297,7 +311,7 @@ func (t *table) floors(width []int) []int {
 	}
 	for _, row := range t.rows {
 		for i, c := range row {
-			if c.time != 0 {
+			if c.looks().time != 0 {
 				floors[i] = width[i]
 			} else if i == 0 {
 				floors[i] = max(floors[i], uniseg.StringWidth(treeLines(c.shown))+16)

@@ -160,7 +160,7 @@ func TestPosesAreRead(t *testing.T) {
 
 func TestAgesAreShort(t *testing.T) {
 	row := answer.Row{Known: true, Age: 3 * time.Minute, Belief: 0.25}
-	if c := rowCells(&row, true); c[1] != (cellOf("3 min", "180.000")) || c[2] != (cellOf("0.25", "0.25")) {
+	if c := appendRow(nil, &row, true); c[1] != (cellOf("3 min", "180.000")) || c[2] != (cellOf("0.25", "0.25")) {
 		t.Errorf("%+v", c)
 	}
 }

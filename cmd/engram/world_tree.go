@@ -86,6 +86,7 @@ type worldTree struct {
 const indented = 24
 
 func (t *worldTree) add(rows []answer.Row) error {
+	cells := make([]cell, 0, len(t.out.header)*len(rows)) // of all rows, which come in parts
 	for i := range rows {
 		r := &rows[i]
 		before, mark := t.branch(r)
@@ -97,7 +98,9 @@ func (t *worldTree) add(rows []answer.Row) error {
 		if r.Level > indented {
 			name = strconv.Itoa(r.Level) + ": " + name
 		}
-		t.out.rows = append(t.out.rows, rowCells(r, t.csv, cellOf(before+mark+name, r.Name)))
+		first := len(cells)
+		cells = appendRow(append(cells, cellOf(before+mark+name, r.Name)), r, t.csv)
+		t.out.rows = append(t.out.rows, cells[first:len(cells):len(cells)])
 		if r.Item != nil {
 			t.objects = append(t.objects, itemObject(r.Item))
 		}
@@ -128,9 +131,9 @@ func (t *worldTree) branch(r *answer.Row) (before, mark string) {
 	return before, mark
 }
 
-// rowCells are what tables show of each item: after its first cells kinds, age, belief, who says so,
+// appendRow appends what tables show of each item to its first cells: kinds, age, belief, who says so,
 // the joint that moves it, and remarks. What only CSV has is there if that is wanted.
-func rowCells(r *answer.Row, csv bool, first ...cell) []cell {
+func appendRow(cells []cell, r *answer.Row, csv bool) []cell {
 	age, belief := cellOf("-", ""), cellOf("-", "")
 	if r.Known {
 		age.shown = strings.TrimSuffix(world.Ago(r.Age), " ago")
@@ -147,6 +150,5 @@ func rowCells(r *answer.Row, csv bool, first ...cell) []cell {
 	if remarks := append(prefixed("provisional: ", r.Provisional), r.Notes...); len(remarks) > 0 {
 		notes = append(notes, "! "+strings.Join(remarks, "; "))
 	}
-	row := append(make([]cell, 0, len(first)+5), first...)
-	return append(row, text(strings.Join(r.Kinds, ", ")), age, belief, text(strings.Join(r.SaidBy, ", ")), text(strings.Join(notes, " ")))
+	return append(cells, text(strings.Join(r.Kinds, ", ")), age, belief, text(strings.Join(r.SaidBy, ", ")), text(strings.Join(notes, " ")))
 }

@@ -58,8 +58,10 @@ func (r *Rules) HalfLife(it *Item) time.Duration {
 	if d == nil {
 		return day
 	}
-	if h := r.HalfLives[d.ClassName()]; h > 0 {
-		return h
+	if class := d.ClassName(); class != "" {
+		if h := r.HalfLives[class]; h > 0 {
+			return h
+		}
 	}
 	var known time.Duration
 	for _, k := range d.Kinds {

@@ -88,7 +88,7 @@ func (s service) Items(ctx context.Context, q answer.Question, names []string, w
 				return err
 			}
 			a := v.account(m)
-			if err := r.item(m, &a, -1); err != nil {
+			if _, err := r.item(m, &a); err != nil {
 				return err
 			}
 		}
