@@ -195,18 +195,23 @@ func (t *table) write(w io.Writer) error {
 // writePlain prints the table where there is no terminal. A table may have as many rows as a world has items.
 func (t *table) writePlain(w io.Writer) error {
 	width := make([]int, len(t.header))
+	widen := func(i int, text string) {
+		_, cells := visibleCells(text)
+		width[i] = max(width[i], cells)
+	}
 	for i, h := range t.header {
-		width[i] = cellsWide(visible(h))
+		widen(i, h)
 	}
 	for _, row := range t.rows {
 		for i := range row {
-			width[i] = max(width[i], cellsWide(visible(row[i].shown)))
+			widen(i, row[i].shown)
 		}
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
 	add := func(i int, text string) {
-		pad := width[i] - cellsWide(text)
+		text, cells := visibleCells(text)
+		pad := width[i] - cells
 		if i > 0 {
 			line = append(line, "  "...)
 		}
@@ -227,12 +232,12 @@ func (t *table) writePlain(w io.Writer) error {
 		return err
 	}
 	for i, h := range t.header {
-		add(i, visible(h))
+		add(i, h)
 	}
 	err := end()
 	for _, row := range t.rows {
 		for i := range row {
-			add(i, visible(row[i].shown))
+			add(i, row[i].shown)
 		}
 		err = cmp.Or(err, end())
 	}
@@ -241,6 +246,17 @@ func (t *table) writePlain(w io.Writer) error {
 
 // blanks fill a column up.
 const blanks = "                                "
+
+// visibleCells returns a text as [visible] does, and how many cells of a terminal that takes.
+func visibleCells(text string) (string, int) {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			text = visible(text)
+			return text, cellsWide(text)
+		}
+	}
+	return text, len(text) // as most are
+}
 
 // cellsWide returns how many cells of a terminal a text takes: as many as it has characters, where each takes one.
 func cellsWide(text string) int {
