@@ -6,6 +6,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
+	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
 	"github.com/seed-301d4374/engram/mind/world/answer"
@@ -78,4 +80,45 @@ func stateHouse(b *testing.B, m *world.Memory, items int) {
 	}
 	_, err = m.View(b.Context(), mark)
 	must(b, err)
+}
+
+// BenchmarkLooks measures what looks of sensors cost a question: to read them from the memory, and a tree of 1,000 items with
+// them, each of which is compared with each.
+func BenchmarkLooks(b *testing.B) {
+	for _, looks := range []int{0, 1_000} {
+		b.Run(fmt.Sprint(looks), func(b *testing.B) {
+			srv := serving.New(b, memories.World())
+			m := over(b, srv)
+			stateHouse(b, m, 1_000)
+			codec, err := world.NewCodec(b.Context(), srv)
+			must(b, err)
+			for i := range looks {
+				p, err := codec.EncodeLook(&world.Look{
+					Frame: fmt.Sprint("room", i%10), Pose: pose.Translation(0, 0, 1), Seen: []string{fmt.Sprint("thing", 100+i%50)},
+					View: world.View{Horizontal: 1, Vertical: 1, MaxRange: 3}, LookedFor: world.LookedFor{Kinds: []string{world.KindObject}},
+				})
+				must(b, err)
+				u := engram.EntityUpdate{Entity: engram.MustID(fmt.Sprint("World/Observation/rover/camera", i%10)), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(p)}}
+				r, err := srv.Commit(b.Context(), engram.Commit{Updates: []engram.EntityUpdate{u}})
+				must(b, err)
+				must(b, engram.FirstError(r))
+			}
+			b.Run("read", func(b *testing.B) {
+				defer cpu(b)()
+				for b.Loop() {
+					all, err := m.Looks(b.Context(), engram.Interval{Start: engram.MinTime, End: engram.MaxTime}, nil)
+					if must(b, err); len(all) != looks {
+						b.Fatal(len(all))
+					}
+				}
+			})
+			b.Run("tree", func(b *testing.B) {
+				answers := view.Of(m)
+				defer cpu(b)()
+				for b.Loop() {
+					must(b, answers.Tree(b.Context(), answer.Question{}, answer.Tree{}, func([]answer.Row) error { return nil }))
+				}
+			})
+		})
+	}
 }
