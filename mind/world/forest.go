@@ -266,8 +266,8 @@ func (f *Forest) Children(name string) iter.Seq[*Merged] {
 	}
 }
 
-// Below yields what [Forest.Children] yields of an item that is there.
-func (f *Forest) Below(m *Merged) iter.Seq[*Merged] {
+// Below yields what [Forest.Children] yields of an item that the forest has.
+func Below(f *Forest, m *Merged) iter.Seq[*Merged] {
 	return func(yield func(*Merged) bool) {
 		if n := f.of(m); n != nil {
 			f.below(n, func(c *node) bool { return yield(c.merged) })

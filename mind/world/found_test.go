@@ -36,7 +36,7 @@ func TestFoundInAnotherForest(t *testing.T) {
 		a := world.AccountOf(f, m, now, nil)
 		s, by := world.FutureOf(f, m, now)
 		below := ""
-		for c := range f.Below(m) {
+		for c := range world.Below(f, m) {
 			below += " " + c.Name
 		}
 		who := "nobody"

@@ -90,7 +90,7 @@ func (r *rows) tree(m *world.Merged, level int, last bool) error {
 		}
 		row.Level, row.Last = b.level, b.last
 		first := len(stack)
-		for c := range r.v.Below(b.m) {
+		for c := range world.Below(r.v.Forest, b.m) {
 			stack = append(stack, branch{c, b.level + 1, false})
 		}
 		if len(stack) > first {
