@@ -98,7 +98,7 @@ func printFindings(cmd *cobra.Command, format string, found doctor.Findings) err
 	}
 	for _, x := range found {
 		level := state(x.Level)
-		head := []span{{level.style, fmt.Sprintf("%-8s", level.raw)}, {text: fmt.Sprintf(" %-9s ", x.Check)}}
+		head := []span{{level.looks().style, fmt.Sprintf("%-8s", level.raw)}, {text: fmt.Sprintf(" %-9s ", x.Check)}}
 		if err := printFolded(cmd.OutOrStdout(), head, span{text: x.What}); err != nil {
 			return err
 		}

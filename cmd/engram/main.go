@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -31,6 +32,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)           // a second signal ends the process at once
 	slog.SetLogLoggerLevel(slog.LevelWarn) // who types commands is not told what servers log
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // most commands are over before garbage is in the way
+	}
 	code := run(ctx, os.Args[1:], os.Stdin, newScreen(os.Stdout), newNotes(os.Stderr))
 	os.Exit(code)
 }

@@ -81,7 +81,11 @@ func (s *screen) writeLine(spans []span) error {
 
 // unprintable tells the characters that cannot be seen: controls, overrides of the
 // direction, private ones.
-func unprintable(r rune) bool { return !strconv.IsPrint(r) }
+func unprintable(r rune) bool { return !oneCell(r) && !strconv.IsPrint(r) }
+
+// oneCell tells the characters of which most lines are: those of ASCII that can be seen, and lines of a tree. Each takes
+// one cell of a terminal.
+func oneCell(r rune) bool { return r >= ' ' && r <= '~' || r >= '─' && r <= '╿' }
 
 // visible writes control characters, and others that cannot be seen, as escapes
 // such as \x1b: what a robot stored must not steer the terminal it is shown on.

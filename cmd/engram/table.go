@@ -30,13 +30,25 @@ type table struct {
 	rows     [][]cell
 }
 
-// cell is what people see and what stands in CSV. On a terminal brief is shown instead, if there is
-// one, in its style.
+// cell is what people see and what stands in CSV.
 type cell struct {
 	shown, raw string
-	brief      string
-	style      style
-	time       engram.Time // of a cell that is one
+	look       *look // nil for most: a table may have as many cells as a world has items, and more
+}
+
+// look is how a cell is otherwise on a terminal: there brief is shown instead, if there is one, in its style.
+type look struct {
+	brief string
+	style style
+	time  engram.Time // of a cell that is one
+}
+
+// looks returns how a cell is on a terminal.
+func (c cell) looks() look {
+	if c.look == nil {
+		return look{}
+	}
+	return *c.look
 }
 
 // cellOf is a cell that differs for people.
@@ -82,9 +94,11 @@ func age(v any) any {
 
 // aged returns the cell of a time, on a terminal as how long ago it was, where it was within a day.
 func (c cell) aged() cell {
-	if ago := engram.Now().Sub(c.time); ago >= 0 && ago <= 24*time.Hour {
-		c.brief = shortDuration(ago) + " ago"
+	l := c.looks()
+	if ago := engram.Now().Sub(l.time); ago >= 0 && ago <= 24*time.Hour {
+		l.brief = shortDuration(ago) + " ago"
 	}
+	c.look = &l
 	return c
 }
 
@@ -98,13 +112,13 @@ var stateStyles = map[string]style{
 // state is the cell of a word that tells how something is.
 func state[S ~string](word S) cell {
 	c := text(string(word))
-	c.style = stateStyles[strings.ToLower(c.raw)]
+	c.look = &look{style: stateStyles[strings.ToLower(c.raw)]}
 	return c
 }
 
 // fullTime is the cell of a time that people need in full.
 func fullTime(t engram.Time) cell {
-	return cell{shown: t.String(), raw: string(t.AppendRFC3339(nil)), time: t}
+	return cell{shown: t.String(), raw: string(t.AppendRFC3339(nil)), look: &look{time: t}}
 }
 
 // milliTime is the cell of a time that people are shown to the millisecond.
@@ -116,7 +130,7 @@ func milliTime(t engram.Time) cell {
 
 // plainTime is the cell of a time that stands in CSV as people read it.
 func plainTime(t engram.Time) cell {
-	return cell{shown: t.String(), raw: t.String(), time: t}
+	return cell{shown: t.String(), raw: t.String(), look: &look{time: t}}
 }
 
 // secondTime is the cell of a time that people are shown to the second; in CSV as people read it.
@@ -181,18 +195,23 @@ func (t *table) write(w io.Writer) error {
 // writePlain prints the table where there is no terminal. A table may have as many rows as a world has items.
 func (t *table) writePlain(w io.Writer) error {
 	width := make([]int, len(t.header))
+	widen := func(i int, text string) {
+		_, cells := visibleCells(text)
+		width[i] = max(width[i], cells)
+	}
 	for i, h := range t.header {
-		width[i] = cellsWide(visible(h))
+		widen(i, h)
 	}
 	for _, row := range t.rows {
 		for i := range row {
-			width[i] = max(width[i], cellsWide(visible(row[i].shown)))
+			widen(i, row[i].shown)
 		}
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
 	add := func(i int, text string) {
-		pad := width[i] - cellsWide(text)
+		text, cells := visibleCells(text)
+		pad := width[i] - cells
 		if i > 0 {
 			line = append(line, "  "...)
 		}
@@ -200,8 +219,8 @@ func (t *table) writePlain(w io.Writer) error {
 		if !left {
 			line = append(line, text...)
 		}
-		for range pad {
-			line = append(line, ' ')
+		for ; pad > 0; pad -= len(blanks) {
+			line = append(line, blanks[:min(pad, len(blanks))]...)
 		}
 		if left {
 			line = append(line, text...)
@@ -213,24 +232,37 @@ func (t *table) writePlain(w io.Writer) error {
 		return err
 	}
 	for i, h := range t.header {
-		add(i, visible(h))
+		add(i, h)
 	}
 	err := end()
 	for _, row := range t.rows {
 		for i := range row {
-			add(i, visible(row[i].shown))
+			add(i, row[i].shown)
 		}
 		err = cmp.Or(err, end())
 	}
 	return cmp.Or(err, out.Flush())
 }
 
-// cellsWide returns how many cells of a terminal a text takes: as many as it has characters, where these are of ASCII
-// or lines of a tree.
+// blanks fill a column up.
+const blanks = "                                "
+
+// visibleCells returns a text as [visible] does, and how many cells of a terminal that takes.
+func visibleCells(text string) (string, int) {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			text = visible(text)
+			return text, cellsWide(text)
+		}
+	}
+	return text, len(text) // as most are
+}
+
+// cellsWide returns how many cells of a terminal a text takes: as many as it has characters, where each takes one.
 func cellsWide(text string) int {
 	n := 0
 	for _, r := range text {
-		if (r < ' ' || r > '~') && (r < '─' || r > '╿') {
+		if !oneCell(r) {
 			return uniseg.StringWidth(text)
 		}
 		n++
@@ -249,14 +281,14 @@ func (t *table) lines() [][]span {
 	for _, row := range t.rows {
 		line := make([]span, len(row))
 		for i, c := range row {
-			text := c.shown
+			text, l := c.shown, c.looks()
 			switch {
-			case c.brief != "":
-				text = c.brief
-			case c.time != 0 && today:
+			case l.brief != "":
+				text = l.brief
+			case l.time != 0 && today:
 				text = strings.Replace(text, date, "", 1) // it may say "since" before
 			}
-			line[i] = span{c.style, visible(text)}
+			line[i] = span{l.style, visible(text)}
 		}
 		lines = append(lines, line)
 	}
@@ -268,7 +300,7 @@ func (t *table) ofDay(now engram.Time) bool {
 	day := now.String()[:len(dateLayout)]
 	for _, row := range t.rows {
 		for _, c := range row {
-			if c.time != 0 && c.brief == "" && c.time.String()[:len(dateLayout)] != day {
+			if l := c.looks(); l.time != 0 && l.brief == "" && l.time.String()[:len(dateLayout)] != day {
 				return false
 			}
 		}
@@ -295,7 +327,7 @@ func (t *table) floors(width []int) []int {
 	}
 	for _, row := range t.rows {
 		for i, c := range row {
-			if c.time != 0 {
+			if c.looks().time != 0 {
 				floors[i] = width[i]
 			} else if i == 0 {
 				floors[i] = max(floors[i], uniseg.StringWidth(treeLines(c.shown))+16)

@@ -34,7 +34,7 @@ func newWorldGet() *cobra.Command {
 			err := s.Items(cmd.Context(), q, args, !tabular(format) || format == "table", func(rows []answer.Row) error {
 				for i := range rows {
 					r := &rows[i]
-					out.rows = append(out.rows, rowCells(r, format == "csv", text(r.Name)))
+					out.rows = append(out.rows, appendRow([]cell{text(r.Name)}, r, format == "csv"))
 					if r.Item != nil {
 						items = append(items, r.Item)
 					}

@@ -95,7 +95,7 @@ func listItems(cmd *cobra.Command, ask func(s answer.Service, q answer.Question,
 				if r.Distance >= 0 {
 					distance = cellOf(formatRounded(r.Distance, 3)+" m", strconv.FormatFloat(r.Distance, 'g', 6, 64))
 				}
-				out.rows = append(out.rows, rowCells(r, format == "csv", text(r.Name), distance))
+				out.rows = append(out.rows, appendRow([]cell{text(r.Name), distance}, r, format == "csv"))
 				if r.Item == nil {
 					continue
 				}

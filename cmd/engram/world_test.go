@@ -160,7 +160,7 @@ func TestPosesAreRead(t *testing.T) {
 
 func TestAgesAreShort(t *testing.T) {
 	row := answer.Row{Known: true, Age: 3 * time.Minute, Belief: 0.25}
-	if c := rowCells(&row, true); c[1] != (cellOf("3 min", "180.000")) || c[2] != (cellOf("0.25", "0.25")) {
+	if c := appendRow(nil, &row, true); c[1] != (cellOf("3 min", "180.000")) || c[2] != (cellOf("0.25", "0.25")) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -198,6 +198,9 @@ func TestAgesByTheOwnClock(t *testing.T) {
 func TestBranchesOfATree(t *testing.T) {
 	tree := worldTree{out: itemTable()}
 	rows := []answer.Row{{Name: "a", Level: 1}, {Name: "b", Level: 2}, {Name: "c", Level: 3, Last: true}, {Name: "d", Level: 2, Last: true}, {Name: "e", Level: 3, Last: true}, {Name: "f", Level: 1}}
+	// What stands before x and z is as long, but not the same.
+	rows = append(rows, answer.Row{Name: "v", Level: 2}, answer.Row{Name: "w", Level: 3, Last: true}, answer.Row{Name: "x", Level: 4, Last: true},
+		answer.Row{Name: "v", Level: 2, Last: true}, answer.Row{Name: "y", Level: 3}, answer.Row{Name: "z", Level: 4, Last: true}, answer.Row{Name: "f", Level: 1})
 	for level := 2; level <= indented+2; level++ {
 		rows = append(rows, answer.Row{Name: "g", Level: level, Last: true})
 	}
@@ -210,8 +213,8 @@ func TestBranchesOfATree(t *testing.T) {
 		lines = append(lines, row[0].shown)
 	}
 	blank := strings.Repeat("   ", indented-2)
-	want := []string{"a", "├─ b", "│  └─ c", "└─ d", "   └─ e", "f"}
-	if got := lines[:6]; !slices.Equal(got, want) {
+	want := []string{"a", "├─ b", "│  └─ c", "└─ d", "   └─ e", "f", "├─ v", "│  └─ w", "│     └─ x", "└─ v", "   ├─ y", "   │  └─ z", "f"}
+	if got := lines[:len(want)]; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	end := []string{blank + "└─ g", blank + "   └─ 25: g", blank + "   └─ 26: g", "away", "└─ h"}

@@ -86,9 +86,10 @@ type worldTree struct {
 const indented = 24
 
 func (t *worldTree) add(rows []answer.Row) error {
+	cells := make([]cell, 0, len(t.out.header)*len(rows)) // of all rows, which come in parts
 	for i := range rows {
 		r := &rows[i]
-		branch := t.branch(r)
+		before, mark := t.branch(r)
 		if r.Absent != "" {
 			t.out.add(r.Name, "", "", "", "", "! "+r.Absent)
 			continue
@@ -97,7 +98,9 @@ func (t *worldTree) add(rows []answer.Row) error {
 		if r.Level > indented {
 			name = strconv.Itoa(r.Level) + ": " + name
 		}
-		t.out.rows = append(t.out.rows, rowCells(r, t.csv, cellOf(branch+name, r.Name)))
+		first := len(cells)
+		cells = appendRow(append(cells, cellOf(before+mark+name, r.Name)), r, t.csv)
+		t.out.rows = append(t.out.rows, cells[first:len(cells):len(cells)])
 		if r.Item != nil {
 			t.objects = append(t.objects, itemObject(r.Item))
 		}
@@ -105,30 +108,32 @@ func (t *worldTree) add(rows []answer.Row) error {
 	return nil
 }
 
-// branch returns what stands before a name.
-func (t *worldTree) branch(r *answer.Row) string {
+// branch returns what stands before a name: before its branch, and the mark of that.
+func (t *worldTree) branch(r *answer.Row) (before, mark string) {
 	for len(t.before) <= r.Level+1 {
 		t.before = append(t.before, "")
 	}
 	if r.Level <= 1 {
 		t.before[2] = ""
-		return ""
+		return "", ""
 	}
-	before := t.before[r.Level]
-	mark, below := "├─ ", before+"│  "
+	before, mark = t.before[r.Level], "├─ "
+	goesOn := "│  " // what the branches below have before them, too
 	if r.Last {
-		mark, below = "└─ ", before+"   "
+		mark, goesOn = "└─ ", "   "
 	}
 	if r.Level > indented {
-		below = before
+		goesOn = ""
 	}
-	t.before[r.Level+1] = below
-	return before + mark
+	if below := t.before[r.Level+1]; len(below) != len(before)+len(goesOn) || !strings.HasPrefix(below, before) || !strings.HasSuffix(below, goesOn) {
+		t.before[r.Level+1] = before + goesOn // else it is as for the last one, as mostly
+	}
+	return before, mark
 }
 
-// rowCells are what tables show of each item: after its first cells kinds, age, belief, who says so,
+// appendRow appends what tables show of each item to its first cells: kinds, age, belief, who says so,
 // the joint that moves it, and remarks. What only CSV has is there if that is wanted.
-func rowCells(r *answer.Row, csv bool, first ...cell) []cell {
+func appendRow(cells []cell, r *answer.Row, csv bool) []cell {
 	age, belief := cellOf("-", ""), cellOf("-", "")
 	if r.Known {
 		age.shown = strings.TrimSuffix(world.Ago(r.Age), " ago")
@@ -145,6 +150,5 @@ func rowCells(r *answer.Row, csv bool, first ...cell) []cell {
 	if remarks := append(prefixed("provisional: ", r.Provisional), r.Notes...); len(remarks) > 0 {
 		notes = append(notes, "! "+strings.Join(remarks, "; "))
 	}
-	row := append(make([]cell, 0, len(first)+5), first...)
-	return append(row, text(strings.Join(r.Kinds, ", ")), age, belief, text(strings.Join(r.SaidBy, ", ")), text(strings.Join(notes, " ")))
+	return append(cells, text(strings.Join(r.Kinds, ", ")), age, belief, text(strings.Join(r.SaidBy, ", ")), text(strings.Join(notes, " ")))
 }

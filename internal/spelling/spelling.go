@@ -12,27 +12,82 @@ import (
 // longest bounds what is compared, in bytes: nothing longer is a slip of the pen.
 const longest = 100
 
-// Nearest returns the name that is most like a typed one, "" if none is. A third of the letters
-// may differ; upper and lower case do not count, and a name that contains the other is near.
-func Nearest(typed string, names []string) string {
-	if len(typed) > longest {
-		return ""
-	}
-	best, fewest := "", max(1, (len(typed)+1)/3)+1
+// Nearest returns the name that is most like a typed one, of equally near ones the first; "" if none is. A third of the
+// letters may differ; upper and lower case do not count, and a name that contains the other is near.
+func Nearest(typed string, names []string) (best string) {
+	s := NewSearch(typed)
 	for _, name := range names {
-		if len(name) > 2*longest {
-			continue
-		}
-		a, b := strings.ToLower(typed), strings.ToLower(name)
-		d := edits(a, b)
-		if len(a) > 2 && len(b) > 2 && (strings.Contains(b, a) || strings.Contains(a, b)) {
-			d = min(d, 1)
-		}
-		if d < fewest && d < max(len(a), len(b)) { // something is in common
-			best, fewest = name, d
+		if d, nearer := s.distance(name, s.fewest); nearer {
+			best, s.fewest = name, d
 		}
 	}
 	return best
+}
+
+// Search finds the name that is most like a typed one, as [Nearest] does, among names that are offered in any order.
+type Search struct {
+	typed  string // in lower case
+	fewest int    // edits to the nearest so far
+	found  string
+	bag    [256]int16 // how often it has each byte
+	rows   [3][]int   // of edits, those that the next one needs
+}
+
+// NewSearch returns a search that no name was offered to.
+func NewSearch(typed string) *Search {
+	s := &Search{typed: strings.ToLower(typed), fewest: max(1, (len(typed)+1)/3) + 1}
+	if len(typed) > longest {
+		s.fewest = 0
+	}
+	for _, c := range []byte(s.typed) {
+		s.bag[c]++
+	}
+	return s
+}
+
+// Offer reports whether a name is nearer than all that were offered before, or as near and before them in the order of
+// strings, or the same as the nearest of them. It is the nearest then.
+func (s *Search) Offer(name string) bool {
+	d, near := s.distance(name, s.fewest+1)
+	if !near || d == s.fewest && name > s.found {
+		return false
+	}
+	s.fewest, s.found = d, name
+	return true
+}
+
+// distance returns how far a name is from the typed one, if that is less than a bound. Most names are farther by their
+// lengths or by the letters that they have, which costs little to tell.
+func (s *Search) distance(name string, below int) (d int, less bool) {
+	if below <= 0 || len(name) > 2*longest {
+		return 0, false
+	}
+	a, b := s.typed, strings.ToLower(name)
+	if within := len(a) > 2 && len(b) > 2 && (strings.Contains(b, a) || strings.Contains(a, b)); within && a != b {
+		d = 1
+	} else if d = s.least(b, below); d < below {
+		d = s.edits(b, below)
+	}
+	return d, d < below && d < max(len(a), len(b)) // something is in common
+}
+
+// least returns how many edits there are at least to make b: the difference of the lengths if that reaches a bound, else by the
+// bytes that only one of both has.
+func (s *Search) least(b string, bound int) int {
+	apart := len(b) - len(s.typed)
+	if apart >= bound || -apart >= bound {
+		return max(apart, -apart)
+	}
+	surplus := 0 // bytes of b that the typed name has not
+	for i := range len(b) {
+		if s.bag[b[i]]--; s.bag[b[i]] < 0 {
+			surplus++
+		}
+	}
+	for i := range len(b) {
+		s.bag[b[i]]++
+	}
+	return max(surplus, surplus-apart)
 }
 
 // Sort puts the names first whose length is about that of a typed one. Of names that are as near, Nearest
@@ -42,25 +97,37 @@ func Sort(typed string, names []string) {
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(apart(a), apart(b)), strings.Compare(a, b)) })
 }
 
-// edits counts the bytes to insert, delete, replace or exchange with the next to make b
-// of a.
-func edits(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		for j := range rows[i] {
-			switch {
-			case i == 0 || j == 0:
-				rows[i][j] = i + j
-			case a[i-1] == b[j-1]:
-				rows[i][j] = rows[i-1][j-1]
-			default:
-				rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
+// edits counts the bytes to insert, delete, replace or exchange with the next to make b of the typed name, but no more
+// than a bound.
+func (s *Search) edits(b string, bound int) int {
+	a := s.typed
+	for i := range s.rows {
+		s.rows[i] = slices.Grow(s.rows[i][:0], len(b)+1)[:len(b)+1]
+	}
+	beyond, before, row := s.rows[0], s.rows[1], s.rows[2] // of the last two bytes of a, and of this one
+	for j := range row {
+		row[j] = j
+	}
+	least := 0 // in the last row
+	for i := 1; i <= len(a); i++ {
+		beyond, before, row = before, row, beyond
+		row[0] = i
+		prior := least
+		least = i
+		for j := 1; j <= len(b); j++ {
+			if a[i-1] == b[j-1] {
+				row[j] = before[j-1]
+			} else {
+				row[j] = 1 + min(before[j], row[j-1], before[j-1])
 			}
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+				row[j] = min(row[j], beyond[j-2]+1)
 			}
+			least = min(least, row[j])
+		}
+		if min(least, prior) >= bound { // each later row goes on from one of these
+			return bound
 		}
 	}
-	return rows[len(a)][len(b)]
+	return min(row[len(b)], bound)
 }

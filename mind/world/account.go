@@ -37,6 +37,15 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	if n == nil {
 		return Account{}, notFound(name)
 	}
+	return accountOf(f, n, at, looks), nil
+}
+
+// AccountOf is [Forest.Account] of an item that the forest has.
+func AccountOf(f *Forest, m *Merged, at engram.Time, looks []Look) Account {
+	return accountOf(f, f.of(m), at, looks)
+}
+
+func accountOf(f *Forest, n *node, at engram.Time, looks []Look) Account {
 	a := Account{Time: at, Parent: n.merged.parent()}
 	if n.cut[parents] {
 		a.Parent = ""
@@ -56,13 +65,13 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	a.Provisional = notAdmitted(f, n)
 	said, when := n.merged.whereabouts()
 	if said == nil {
-		return a, nil
+		return a
 	}
 	a.Belief, a.Known, a.Source = beliefIn(f, n, said, when, at, looks), true, said.Item.Source
 	if a.Seen != when.Add(f.rules.Offsets[said.Robot]) {
 		a.Source = Perception
 	}
-	return a, nil
+	return a
 }
 
 // Absence says why there is no item of a name: that nobody has stated it, that nobody states it any more, or who removed

@@ -67,6 +67,5 @@ func sigma(c *pose.Cov) (greatest float64, known bool) {
 	if c.Mask&position != position {
 		return 0, false
 	}
-	m := c.Matrix()
-	return math.Sqrt(max(m[0][0], m[1][1], m[2][2])), true
+	return math.Sqrt(max(c.At(0, 0), c.At(1, 1), c.At(2, 2))), true
 }

@@ -247,13 +247,8 @@ func (f *Forest) Joint(moved string) (*Articulation, error) {
 	return a, nil
 }
 
-// Moving returns the articulation that moves the item of a forest; nil if nothing does, or there is no such item.
-func Moving(f *Forest, item string) *Articulation {
-	if n := f.item(item); n != nil {
-		return f.joint(n)
-	}
-	return nil
-}
+// Moving returns the articulation that moves an item that a forest has; nil if nothing does.
+func Moving(f *Forest, m *Merged) *Articulation { return f.joint(f.of(m)) }
 
 // NamedJoint is an articulation with its name, and who describes it.
 type NamedJoint struct {

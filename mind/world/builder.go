@@ -86,8 +86,11 @@ func (b *Builder) merge(id int32, said []*Statement) (err error) {
 	up, frame := int32(none), int32(none)
 	if merged == nil {
 		frame, err = b.refer(sharedFrame(b.f.node(id).name))
-	} else if up, err = b.refer(merged.parent()); err == nil && merged.Placement != nil {
-		frame, err = b.refer(ownFrame(merged.Placed.Robot, merged.Placement.Frame))
+	} else {
+		merged.id = id
+		if up, err = b.refer(merged.parent()); err == nil && merged.Placement != nil {
+			frame, err = b.refer(ownFrame(merged.Placed.Robot, merged.Placement.Frame))
+		}
 	}
 	if err != nil {
 		return err

@@ -51,6 +51,14 @@ func (f *graph) item(name string) *node {
 	return nil
 }
 
+// of returns the node of an item that exists, or nil. What this forest has merged needs no search for its name.
+func (f *graph) of(m *Merged) *node {
+	if n := f.node(m.id); n != nil && n.merged == m {
+		return n
+	}
+	return f.item(m.Name)
+}
+
 // frame returns the node of a frame that there is, or nil: an item, a bare frame, or that of the
 // only robot that has one of the name.
 func (f *graph) frame(name string) *node {
@@ -253,6 +261,15 @@ func (f *Forest) Roots() iter.Seq[*Merged] {
 func (f *Forest) Children(name string) iter.Seq[*Merged] {
 	return func(yield func(*Merged) bool) {
 		if n := f.item(name); n != nil {
+			f.below(n, func(c *node) bool { return yield(c.merged) })
+		}
+	}
+}
+
+// Below yields what [Forest.Children] yields of an item that the forest has.
+func Below(f *Forest, m *Merged) iter.Seq[*Merged] {
+	return func(yield func(*Merged) bool) {
+		if n := f.of(m); n != nil {
 			f.below(n, func(c *node) bool { return yield(c.merged) })
 		}
 	}

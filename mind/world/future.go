@@ -14,46 +14,69 @@ const FutureFrom = time.Second
 // moves it, or the removal, and by how much, by the clock of the world's own robot; nil if that is no more than
 // [FutureFrom]. Its speaker has a clock that is ahead and was not measured, or gave the time. It counts before all that
 // others say until then.
-func FromFuture(f *Forest, name string, now engram.Time) (furthest *Said, by time.Duration) {
-	by = FutureFrom
-	look := func(s *Said, stated engram.Time) {
-		if ahead := Corrected(f, s, s.at(stated)).Sub(now); ahead > by {
-			furthest, by = s, ahead
+func FromFuture(f *Forest, name string, now engram.Time) (*Said, time.Duration) {
+	if n := f.item(name); n != nil {
+		return fromFuture(f, n, now)
+	}
+	a := furthestAhead{f: f, now: now, by: FutureFrom}
+	if s, removed := f.Removed(name); removed {
+		a.look(&s.Said, s.Item.Removed.Time)
+	}
+	return a.furthest()
+}
+
+// FutureOf is [FromFuture] of an item that the forest has.
+func FutureOf(f *Forest, m *Merged, now engram.Time) (*Said, time.Duration) {
+	return fromFuture(f, f.of(m), now)
+}
+
+func fromFuture(f *Forest, n *node, now engram.Time) (*Said, time.Duration) {
+	a := furthestAhead{f: f, now: now, by: FutureFrom}
+	m := n.merged
+	if m.Structured != nil {
+		a.look(&m.Structured.Said, m.Structured.Item.Structure.Time)
+	}
+	if m.Placed != nil {
+		a.look(&m.Placed.Said, m.Placed.Item.Placement.Time)
+	}
+	if m.Described != nil {
+		a.look(&m.Described.Said, m.Described.Item.Description.Time)
+	}
+	if len(n.states) > 0 {
+		states, _ := f.States(n.name) // the item is there
+		for _, s := range states {
+			a.look(&s.Said, s.Time)
 		}
 	}
-	if n := f.item(name); n != nil {
-		group := func(s *Statement, of func(*Statement) (engram.Time, bool)) {
-			if s == nil {
-				return
-			}
-			if t, said := of(s); said {
-				look(&s.Said, t)
-			}
-		}
-		group(n.merged.Structured, structureTime)
-		group(n.merged.Placed, placementTime)
-		group(n.merged.Described, descriptionTime)
-		if len(n.states) > 0 {
-			states, _ := f.States(name) // the item is there
-			for _, s := range states {
-				look(&s.Said, s.Time)
-			}
-		}
-		var described, valued *JointStatement
-		if len(n.joints) > 0 {
-			described, valued, _ = f.rules.mergeJoints(n.said, n.joints, "")
-		}
+	if len(n.joints) > 0 {
+		described, valued, _ := f.rules.mergeJoints(n.said, n.joints, "")
 		if described != nil {
-			look(&described.Said, described.Joint.Time)
+			a.look(&described.Said, described.Joint.Time)
 		}
 		if valued != nil {
-			look(&valued.Said, valued.Joint.ValueTime)
+			a.look(&valued.Said, valued.Joint.ValueTime)
 		}
-	} else if s, removed := f.Removed(name); removed {
-		look(&s.Said, s.Item.Removed.Time)
 	}
-	if furthest == nil {
-		by = 0
+	return a.furthest()
+}
+
+// furthestAhead is the statement that is furthest ahead of now, of those looked at.
+type furthestAhead struct {
+	f    *Forest
+	now  engram.Time
+	said *Said
+	by   time.Duration
+}
+
+func (a *furthestAhead) look(s *Said, stated engram.Time) {
+	if by := Corrected(a.f, s, s.at(stated)).Sub(a.now); by > a.by {
+		a.said, a.by = s, by
 	}
-	return furthest, by
+}
+
+func (a *furthestAhead) furthest() (*Said, time.Duration) {
+	if a.said == nil {
+		return nil, 0
+	}
+	return a.said, a.by
 }

@@ -46,10 +46,11 @@ func (f *Forest) Pose(target, source string) (Located, error) {
 	}, nil
 }
 
-// Aligned reports whether [Forest.Pose] knows where two items are to each other.
-func Aligned(f *Forest, a, b string) bool {
-	t, s := f.frame(a), f.frame(b)
-	return t != nil && s != nil && t.root == s.root
+// Aligned reports whether [Forest.Pose] knows where an item that a forest has is in its parent; false if it has none.
+func Aligned(f *Forest, m *Merged) bool {
+	n := f.of(m)
+	p := f.parent(n)
+	return p != nil && p.root == n.root
 }
 
 // common returns the nearest frame that two items of one tree share.

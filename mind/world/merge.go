@@ -18,7 +18,8 @@ type Merged struct {
 	// group that nobody stated.
 	Structured, Placed, Described *Statement
 
-	labelled bool // the stated label is an operator's
+	labelled bool  // the stated label is an operator's
+	id       int32 // of its node, in the forests of the builder that merged it
 }
 
 // claim is a statement's say on one group.

@@ -13,9 +13,11 @@ const none = -1
 
 // node is what a forest has of a name: an item, or one that somebody speaks of and nobody
 // has stated. Nodes refer to each other by index, so that a change copies one node and
-// not those that refer to it.
+// not those that refer to it. What every walk over the forest reads comes first, so that it lies close together.
 type node struct {
-	edit uint32 // the edit that may change it in place
+	edit    uint32 // the edit that may change it in place
+	cut     [2]bool
+	inSpace bool // it stands in the index of space
 	*named
 	said   []*Statement
 	merged *Merged // nil if it does not exist
@@ -27,8 +29,6 @@ type node struct {
 
 	root         int32 // of the tree of frames
 	rootFromItem pose.Pose
-	cut          [2]bool
-	inSpace      bool // it stands in the index of space
 }
 
 // rare is what few nodes have of their own; the others share nothing.

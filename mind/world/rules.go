@@ -58,8 +58,10 @@ func (r *Rules) HalfLife(it *Item) time.Duration {
 	if d == nil {
 		return day
 	}
-	if h := r.HalfLives[d.ClassName()]; h > 0 {
-		return h
+	if class := d.ClassName(); class != "" {
+		if h := r.HalfLives[class]; h > 0 {
+			return h
+		}
 	}
 	var known time.Duration
 	for _, k := range d.Kinds {
@@ -108,6 +110,9 @@ type Evidence map[string]float64
 // gives way only to a label with more evidence than its own, and with more than one view
 // can give.
 func (e Evidence) Label(present string) string {
+	if len(e) == 0 {
+		return present // as of most
+	}
 	best := present
 	for _, label := range slices.Sorted(maps.Keys(e)) {
 		if w := e[label]; w > e[best] && (w > 1 || present == "") {

@@ -15,7 +15,7 @@ import (
 
 // item returns all that is known of an item that is there.
 func (v *view) item(m *world.Merged) *answer.Item {
-	a := v.account(m.Name)
+	a := v.account(m)
 	o := &answer.Item{
 		Name: m.Name, Time: v.at, Parent: a.Parent, Label: m.Label(), Path: v.pathTo(m.Name), Maps: v.mapsOf(m.Name),
 		Present: a.Present(), Provisional: a.Provisional, Notes: v.remarks(m, &a), Account: a.String(),
@@ -45,7 +45,7 @@ func (v *view) item(m *world.Merged) *answer.Item {
 			SaidBy: s.Who(), Time: s.Time, Since: since, HalfLife: s.State.HalfLife,
 		})
 	}
-	if j := world.Moving(v.Forest, m.Name); j != nil {
+	if j := world.Moving(v.Forest, m); j != nil {
 		o.Joint = jointOf(j)
 	}
 	if c, err := v.Components().Get(m.Name); err == nil {

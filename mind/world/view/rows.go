@@ -24,15 +24,18 @@ type rows struct {
 	ready []answer.Row
 }
 
-// add adds a row, and hands a part over when it is full.
-func (r *rows) add(row answer.Row) error {
+// add adds a row for the caller to fill. It hands a part over first if that is full.
+func (r *rows) add() (*answer.Row, error) {
 	if r.ready == nil {
 		r.ready = make([]answer.Row, 0, partSize)
 	}
-	if r.ready = append(r.ready, row); len(r.ready) < partSize {
-		return nil
+	if len(r.ready) == partSize {
+		if err := r.flush(); err != nil {
+			return nil, err
+		}
 	}
-	return r.flush()
+	r.ready = append(r.ready, answer.Row{Distance: -1})
+	return &r.ready[len(r.ready)-1], nil
 }
 
 // flush hands over what is left.
@@ -45,33 +48,29 @@ func (r *rows) flush() error {
 	return err
 }
 
-// item adds the row of an item. A distance less than 0 is not known.
-func (r *rows) item(m *world.Merged, a *world.Account, distance float64) error {
-	row := r.v.row(m, a)
-	row.Distance = distance
-	return r.tell(m, row)
-}
-
-// tell adds the row of an item, with all that is known of it where that is wanted.
-func (r *rows) tell(m *world.Merged, row answer.Row) error {
+// item adds the row of an item, with all that is known of it where that is wanted.
+func (r *rows) item(m *world.Merged, a *world.Account) (*answer.Row, error) {
+	row, err := r.add()
+	if err != nil {
+		return nil, err
+	}
+	r.v.tell(row, m, a)
 	if r.whole {
 		row.Item = r.v.item(m)
 	}
-	return r.add(row)
+	return row, nil
 }
 
-// row tells of an item in brief.
-func (v *view) row(m *world.Merged, a *world.Account) answer.Row {
-	row := answer.Row{
-		Name: m.Name, Kinds: Kinds(m), Known: a.Known, SaidBy: Speakers(m), Provisional: a.Provisional, Notes: v.remarks(m, a), Distance: -1,
-	}
+// tell has a row tell of an item in brief.
+func (v *view) tell(row *answer.Row, m *world.Merged, a *world.Account) {
+	row.Name, row.Kinds, row.SaidBy = m.Name, Kinds(m), Speakers(m)
+	row.Known, row.Provisional, row.Notes = a.Known, a.Provisional, v.remarks(m, a)
 	if a.Known {
 		row.Age, row.Belief = a.Age(), a.P
 	}
-	if j := world.Moving(v.Forest, m.Name); j != nil {
+	if j := world.Moving(v.Forest, m); j != nil {
 		row.Joint = jointOf(j)
 	}
-	return row
 }
 
 // tree adds an item of a level and those below it. It keeps its own stack: a tree may be as deep as there are items.
@@ -84,14 +83,14 @@ func (r *rows) tree(m *world.Merged, level int, last bool) error {
 	for stack := []branch{{m, level, last}}; len(stack) > 0; {
 		b := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		a := r.v.account(b.m.Name)
-		row := r.v.row(b.m, &a)
-		row.Level, row.Last = b.level, b.last
-		if err := r.tell(b.m, row); err != nil {
+		a := r.v.account(b.m)
+		row, err := r.item(b.m, &a)
+		if err != nil {
 			return err
 		}
+		row.Level, row.Last = b.level, b.last
 		first := len(stack)
-		for c := range r.v.Children(b.m.Name) {
+		for c := range world.Below(r.v.Forest, b.m) {
 			stack = append(stack, branch{c, b.level + 1, false})
 		}
 		if len(stack) > first {
@@ -113,9 +112,11 @@ func (r *rows) all() error {
 	waiting := slices.Collect(r.v.Waiting())
 	for i, w := range waiting {
 		if i == 0 || waiting[i-1].Parent != w.Parent {
-			if err := r.add(answer.Row{Name: w.Parent, Level: 1, Distance: -1, Absent: world.Absence(r.v.Forest, w.Parent)}); err != nil {
+			row, err := r.add()
+			if err != nil {
 				return err
 			}
+			row.Name, row.Level, row.Absent = w.Parent, 1, world.Absence(r.v.Forest, w.Parent)
 		}
 		if err := r.tree(w.Item, 2, i == len(waiting)-1 || waiting[i+1].Parent != w.Parent); err != nil {
 			return err
@@ -130,7 +131,7 @@ func (r *rows) list(found []world.Neighbour, f *answer.Filter) (left answer.Left
 		if f.Kind != "" && !n.Is(f.Kind) || f.Class != "" && (n.Description == nil || n.Description.ClassName() != f.Class) {
 			continue
 		}
-		a := r.v.account(n.Name)
+		a := r.v.account(n.Merged)
 		if f.Presence != answer.All && a.Present() != (f.Presence == answer.Present) {
 			if a.Provisional != "" {
 				left.Provisional++
@@ -139,9 +140,11 @@ func (r *rows) list(found []world.Neighbour, f *answer.Filter) (left answer.Left
 			}
 			continue
 		}
-		if err := r.item(n.Merged, &a, n.Distance); err != nil {
+		row, err := r.item(n.Merged, &a)
+		if err != nil {
 			return left, err
 		}
+		row.Distance = n.Distance
 	}
 	return left, r.flush()
 }

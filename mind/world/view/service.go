@@ -87,8 +87,8 @@ func (s service) Items(ctx context.Context, q answer.Question, names []string, w
 			if err != nil {
 				return err
 			}
-			a := v.account(name)
-			if err := r.item(m, &a, -1); err != nil {
+			a := v.account(m)
+			if _, err := r.item(m, &a); err != nil {
 				return err
 			}
 		}

@@ -6,7 +6,6 @@ package view
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,10 +77,9 @@ func viewOf(ctx context.Context, m *world.Memory, q *answer.Question) (*view, er
 	return newView(f, at, looks), nil
 }
 
-// account returns what is known of where an item is; the item is there.
-func (v *view) account(name string) world.Account {
-	a, _ := v.Account(name, v.at, v.looks)
-	return a
+// account returns what is known of where an item is.
+func (v *view) account(m *world.Merged) world.Account {
+	return world.AccountOf(v.Forest, m, v.at, v.looks)
 }
 
 // must returns the item of the name.
@@ -133,27 +131,36 @@ func Unknown(f *world.Forest, name string) error {
 		text := world.Corrected(f, &s.Said, at).String()[:len("2006-01-02 15:04:05")]
 		return engram.Errorf(engram.NotFound, name, "it was removed at %s by %s%s; --at shows the time before", text, s.Who(), why)
 	}
-	called := map[string]string{} // what items are called, and their names
-	for m := range f.All() {
-		if label := m.Label(); label != "" {
-			called[label] = m.Name
-		}
-		if m.Description != nil {
-			for _, spoken := range m.Description.SpokenNames {
-				called[spoken] = m.Name
-			}
-		}
-	}
-	for m := range f.All() {
-		called[m.Name] = m.Name
-	}
-	switch near := called[spelling.Nearest(name, slices.Sorted(maps.Keys(called)))]; {
+	switch near := nearest(f, name); {
 	case near != "":
 		return engram.Errorf(engram.NotFound, name, "there is no such item; did you mean %s?", near)
 	case f.Len() == 0:
 		return engram.Errorf(engram.NotFound, name, "there is no such item, nor any other: the world is empty")
 	}
 	return engram.Errorf(engram.NotFound, name, "there is no such item; 'engram world tree' lists them")
+}
+
+// nearest returns the name of the item that is called most like a name that was typed; "" if none is. What several are called
+// is the last one's, or that one's whose name it is.
+func nearest(f *world.Forest, typed string) (name string) {
+	s, called := spelling.NewSearch(typed), "" // what the item is called
+	offer := func(m *world.Merged, as string) {
+		if (as != called || name != called || as == m.Name) && s.Offer(as) {
+			name, called = m.Name, as
+		}
+	}
+	for m := range f.All() {
+		if label := m.Label(); label != "" {
+			offer(m, label)
+		}
+		if m.Description != nil {
+			for _, spoken := range m.Description.SpokenNames {
+				offer(m, spoken)
+			}
+		}
+		offer(m, m.Name)
+	}
+	return name
 }
 
 // Missing says that there is no item of a name, or none any more.
@@ -180,14 +187,14 @@ func (v *view) remarks(m *world.Merged, a *world.Account) []string {
 			text += ", which " + a.Absent
 		}
 		texts = append(texts, text)
-	case m.Placement != nil && world.Aligned(v.Forest, a.Parent, m.Name): // as most are
+	case m.Placement != nil && world.Aligned(v.Forest, m): // as most are
 	case ofRobot(m) || v.onRobot(a.Parent): // its pose is that of its frames
 	case m.Placement == nil:
 		texts = append(texts, "no pose")
 	default:
 		texts = append(texts, "not aligned with "+a.Parent)
 	}
-	if s, by := world.FromFuture(v.Forest, m.Name, v.at); s != nil {
+	if s, by := world.FutureOf(v.Forest, m, v.at); s != nil {
 		texts = append(texts, fromFuture(s, by))
 	}
 	if len(v.notes) > 0 {
