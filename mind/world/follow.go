@@ -27,9 +27,10 @@ func (m *Memory) isCurrent(epoch uint64) bool {
 // batch is something that came of the memories.
 type batch struct {
 	items []engram.Item
-	to    []Mark      // all up to these has come with it
-	own   Mark        // what the provider itself said has come up to it
-	gone  []engram.ID // snapshots of what is held that were replaced
+	to    []Mark          // all up to these has come with it
+	own   map[string]Mark // up to where what providers say in the own memory World has come
+	lost  Mark            // where something was lost, of whomever
+	gone  []engram.ID     // snapshots of what is held that were replaced
 }
 
 // reader is the world as what follows it keeps it.
@@ -45,8 +46,14 @@ func (m reader) Apply(epoch uint64, updates []engram.Update) (anew []string, err
 			anew = append(anew, memory)
 			m.gone[u.ID] = true
 		}
-		if memory == ownMemory && u.ID.ProviderSegment() == m.provider || u.Dropped > 0 && m.follower.Epoch(ownMemory) == epoch {
-			b.own = Mark{Epoch: epoch, Number: u.Number} // what of it was lost has a lower number
+		if memory == ownMemory {
+			if b.own == nil {
+				b.own = map[string]Mark{}
+			}
+			b.own[u.ID.ProviderSegment()] = Mark{Epoch: epoch, Number: u.Number}
+		}
+		if u.Dropped > 0 && m.follower.Epoch(ownMemory) == epoch {
+			b.lost = Mark{Epoch: epoch, Number: u.Number} // what was lost has a lower number
 		}
 		if u.Snapshot != nil {
 			b.items = append(b.items, engram.Item{ID: u.ID, Snapshot: u.Snapshot})

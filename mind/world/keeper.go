@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -62,8 +61,7 @@ type keeper struct {
 	// storeData stores the data of a map, of which no world has more than that they are there; none are deleted.
 	storeData func(ctx context.Context, name string, t engram.Time, data []byte) error
 
-	writing sync.Mutex  // held from what is read to what is written in its place
-	stated  engram.Time // the time that was stated last
+	stated engram.Time // the time that was stated last; under the provider's turn
 }
 
 // tick returns the time of what is said next: later than all before, and than what it takes the
@@ -95,8 +93,11 @@ func lastSaid[S any](k *keeper, all []*S, said func(*S) *Said) engram.Time {
 
 // write reads the world, and stores what change makes of it, which may place some items.
 func (k *keeper) write(ctx context.Context, placed []string, change func(*Forest) ([]update, error)) ([]error, Mark, error) {
-	k.writing.Lock()
-	defer k.writing.Unlock()
+	release, err := k.takeTurn(ctx, k.provider)
+	if err != nil {
+		return nil, Mark{}, err
+	}
+	defer release()
 	f, err := k.upToDate(ctx, placed)
 	if err != nil {
 		return nil, Mark{}, err
@@ -114,7 +115,7 @@ func (k *keeper) write(ctx context.Context, placed []string, change func(*Forest
 }
 
 // upToDate returns the world with all that the provider has stated, and that items that it is about to place are
-// robots. writing is held.
+// robots. It is the turn of the provider.
 func (k *keeper) upToDate(ctx context.Context, placed []string) (*Forest, error) {
 	if err := k.begin(ctx); err != nil {
 		return nil, err
@@ -290,11 +291,19 @@ func (k *keeper) revisedItem(f *Forest, by NamedItem, before *update) (Item, eng
 // PlacesItself reports whether an item is a robot, by what is said of it or others say, and of its place or parent
 // something is said that does not count, since neither the provider nor the robot of its memory World is it.
 func PlacesItself(f *Forest, it NamedItem, provider, robot string) bool {
-	if provider == it.Name || robot == it.Name || it.Placement == nil && (it.Structure == nil || it.Structure.Parent == "") {
-		return false
-	}
-	n := f.any(it.Name)
-	return it.Is(KindRobot) || n != nil && slices.Contains(kindsOf(f.rules.living(unremoved(n.said, provider, robot))), KindRobot)
+	return PlacesOther(it, provider, robot) && (it.Is(KindRobot) || SaidRobot(f, it.Name, provider, robot))
+}
+
+// PlacesOther reports whether of an item's place or parent something is said, and neither the provider nor the robot of its
+// memory World is it.
+func PlacesOther(it NamedItem, provider, robot string) bool {
+	return provider != it.Name && robot != it.Name && (it.Placement != nil || it.Structure != nil && it.Structure.Parent != "")
+}
+
+// SaidRobot reports whether an item is a robot by what is said of it, whatever the provider says of its being removed.
+func SaidRobot(f *Forest, name, provider, robot string) bool {
+	n := f.any(name)
+	return n != nil && slices.Contains(kindsOf(f.rules.living(unremoved(n.said, provider, robot))), KindRobot)
 }
 
 // checkPlace returns a Conflict error for the place of a robot that the provider has no say in.

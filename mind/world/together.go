@@ -45,8 +45,11 @@ func (u *update) entity() entity { return entity{u.name, reflect.TypeOf(u.what)}
 
 // StateAll implements [Model].
 func (k *keeper) StateAll(ctx context.Context, dryRun bool, all ...Stated) ([]error, Mark, error) {
-	k.writing.Lock()
-	defer k.writing.Unlock()
+	release, err := k.takeTurn(ctx, k.provider)
+	if err != nil {
+		return nil, Mark{}, err
+	}
+	defer release()
 	f, err := k.upToDate(ctx, placedOf(func(yield func(NamedItem) bool) {
 		for _, s := range all {
 			if it, is := s.What.(Item); is && !yield(NamedItem{s.Name, it}) {
