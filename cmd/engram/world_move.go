@@ -125,57 +125,6 @@ anybody else who says something, there is no such item any more. A removal is ta
 	return cmd
 }
 
-// saysSomething returns a NotFound error if there is nothing that the provider could take
-// back.
-func saysSomething(f *world.Forest, name string, who world.Said) error {
-	var others []string
-	mine := false
-	hear := func(s *world.Said, says bool) {
-		switch by := s.Who(); {
-		case !says || s.Home != world.InWorld:
-		case s.Provider == who.Provider && s.Robot == who.Robot:
-			mine = true
-		case !slices.Contains(others, by):
-			others = append(others, by)
-		}
-	}
-	for _, s := range f.Statements(name) {
-		it := s.Item
-		hear(&s.Said, it.Removed != nil || it.Structure != nil || it.Placement != nil || it.Description != nil)
-	}
-	for said := range world.SaidBeside(f, name) {
-		hear(said, true)
-	}
-	switch {
-	case mine:
-		return nil
-	case len(others) == 0:
-		return nothingStated(f, name)
-	}
-	return engram.Errorf(engram.NotFound, name, "%q says nothing of it; it is stated by %s: --provider NAME says whose statement is meant, which is withdrawn at its own robot",
-		who.Who(), listed(others, "and"))
-}
-
-// nothingStated says that nobody says anything under a name, or any more, and what was meant.
-func nothingStated(f *world.Forest, name string) error {
-	if len(f.Statements(name)) > 0 {
-		return engram.Errorf(engram.NotFound, name, "nobody says anything of it any more, so there is nothing to withdraw")
-	}
-	var known []string
-	for m := range f.All() {
-		known = append(known, m.Name)
-	}
-	for s := range world.Stating(f, func(*world.Said) bool { return true }) {
-		known = append(known, s.Name)
-	}
-	slices.Sort(known)
-	hint := "'engram world tree', 'joints', 'maps' and 'components' list what there is"
-	if near := spelling.Nearest(name, slices.Compact(known)); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return engram.Errorf(engram.NotFound, name, "there is no item, joint, map or component of this name; %s", hint)
-}
-
 // writeItem writes with write and prints the mark. Items that are not there are told with
 // what may have been meant.
 func writeItem(cmd *cobra.Command, items []string, write func(*world.Memory) (world.Mark, error)) error {

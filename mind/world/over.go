@@ -154,6 +154,9 @@ func inMemory(p engram.Pattern, memories engram.NameSelector) engram.Pattern {
 // Robot returns the name of the robot whose memory World it is; "" if it has none.
 func (m *Memory) Robot() string { return m.codec.robot }
 
+// Codec returns how the world is written and read.
+func (m *Memory) Codec() *Codec { return m.codec }
+
 // Close ends the world: calls fail with Canceled from then on. It waits for what it does in
 // the background.
 func (m *Memory) Close() error { return m.follower.Close() }
