@@ -1,16 +1,10 @@
 package main
 
 import (
-	"errors"
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/internal/spelling"
-	"github.com/seed-301d4374/engram/mind/world"
-	"github.com/seed-301d4374/engram/mind/world/view"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
 
 func newWorldMv() *cobra.Command {
@@ -34,20 +28,12 @@ sees one without the other.`,
 		if args[1] == "" {
 			return usagef("the parent is empty; 'engram world put %s --parent \"\"' has it by itself", args[0])
 		}
-		return writeItem(cmd, args, func(w *world.Memory) (world.Mark, error) {
+		return writeMark(cmd, args[0], func(w *worldWriter) (answer.Mark, error) {
+			var where *answer.Pose
 			if at != nil {
-				at.Frame = args[1]
-				refused, mark, err := w.Update(cmd.Context(), world.NamedItem{Name: args[0], Item: world.Item{Structure: &world.Structure{Parent: args[1]}, Placement: at}})
-				if len(refused) > 0 {
-					err = refused[0].Err
-				}
-				return mark, err
+				where = &answer.Pose{Pose: at.Pose, Cov: at.Cov}
 			}
-			mark, err := w.Attach(cmd.Context(), args[0], args[1], nil)
-			if _, apart := errors.AsType[world.NotAligned](err); apart {
-				err = engram.Errorf(engram.CodeOf(err), "", "%w; or say with --pose where it is in %s", err, args[1])
-			}
-			return mark, err
+			return w.Move(cmd.Context(), w.by, args[0], args[1], where)
 		})
 	})
 	return cmd
@@ -73,17 +59,17 @@ have it as their parent, say what becomes of them: --with-children removes all b
 		if err := exclusive(cmd, "with-children", "orphan"); err != nil {
 			return err
 		}
-		children := world.RefuseChildren
+		children := answer.RefuseChildren
 		if all, _ := f.GetBool("with-children"); all {
-			children = world.WithChildren
+			children = answer.RemoveChildren
 		}
 		if orphan, _ := f.GetBool("orphan"); orphan {
-			children = world.OrphanChildren
+			children = answer.OrphanChildren
 		}
 		reason, _ := f.GetString("reason")
-		return writeItem(cmd, args, func(w *world.Memory) (world.Mark, error) {
-			mark, err := w.Remove(cmd.Context(), args[0], reason, children)
-			if children == world.RefuseChildren && engram.CodeOf(err) == engram.Conflict {
+		return writeMark(cmd, args[0], func(w *worldWriter) (answer.Mark, error) {
+			mark, err := w.Remove(cmd.Context(), w.by, args[0], reason, children)
+			if children == answer.RefuseChildren && engram.CodeOf(err) == engram.Conflict {
 				err = engram.Errorf(engram.Conflict, "", "%w: --with-children or --orphan", err)
 			}
 			return mark, err
@@ -106,42 +92,9 @@ anybody else who says something, there is no such item any more. A removal is ta
 		ValidArgsFunction: completeItems,
 	}
 	printing(cmd, func(cmd *cobra.Command, args []string, _ string) error {
-		provider := worldProvider(cmd)
-		return withWorld(cmd, func(format string, m *client.Client, w *world.Memory) error {
-			f, err := w.View(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := saysSomething(f, args[0], world.Said{Provider: provider, Robot: m.Robot()}); err != nil {
-				return err
-			}
-			mark, err := w.Withdraw(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return printMark(cmd, format, args[0], mark)
+		return writeMark(cmd, args[0], func(w *worldWriter) (answer.Mark, error) {
+			return w.Withdraw(cmd.Context(), w.by, args[0])
 		})
 	})
 	return cmd
-}
-
-// writeItem writes with write and prints the mark. Items that are not there are told with
-// what may have been meant.
-func writeItem(cmd *cobra.Command, items []string, write func(*world.Memory) (world.Mark, error)) error {
-	return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
-		f, err := w.View(cmd.Context())
-		if err != nil {
-			return err
-		}
-		for _, name := range items {
-			if !f.Has(name) {
-				return view.Unknown(f, name)
-			}
-		}
-		mark, err := write(w)
-		if err != nil {
-			return err
-		}
-		return printMark(cmd, format, items[0], mark)
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -72,7 +73,9 @@ func (h handler) state(ctx context.Context, p feature.Messages) error {
 // receiveThings receives what is to be stated, and who states it.
 func receiveThings(p feature.Messages) (by *engramv1.WorldWriter, s answer.Stating, err error) {
 	for size := 0; ; {
+		late := time.AfterFunc(p.Patience(), p.CloseReceive)
 		received, err := p.Receive()
+		late.Stop()
 		if errors.Is(err, io.EOF) {
 			return nil, s, engram.Errorf(engram.Invalid, "", "no part says that it is the last one; nothing was stated")
 		}
