@@ -2,7 +2,9 @@ package world
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
@@ -38,24 +40,29 @@ func NewCodec(ctx context.Context, types engram.Types) (*Codec, error) {
 	if of, ok := types.(interface{ Robot() string }); ok {
 		c.robot = of.Robot()
 	}
-	for _, segment := range []string{itemSegment, jointSegment, stateSegment, lookSegment, mapSegment, dataSegment, partSegment} {
-		def, err := types.Type(ctx, "engram.world."+segment)
-		if err != nil {
-			return nil, err
-		}
-		if c.types[segment], err = idf.ParseType(def); err != nil {
-			return nil, err
-		}
+	segments := []string{itemSegment, jointSegment, stateSegment, lookSegment, mapSegment, dataSegment, partSegment}
+	names := slices.Clone(segments)
+	for i := range names {
+		names[i] = "engram.world." + names[i]
 	}
-	for _, name := range besideTypes {
-		def, err := types.Type(ctx, name)
-		if engram.CodeOf(err) == engram.NotFound {
+	names = append(names, besideTypes...)
+	defs, failed := make([]engram.TypeDef, len(names)), make([]error, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names { // at once: each may take a way to a server and back
+		asked.Go(func() { defs[i], failed[i] = types.Type(ctx, name) })
+	}
+	asked.Wait()
+	for i, name := range names {
+		if i < len(segments) {
+			name = segments[i]
+		} else if engram.CodeOf(failed[i]) == engram.NotFound {
 			continue
 		}
-		if err != nil {
-			return nil, err
+		err := failed[i]
+		if err == nil {
+			c.types[name], err = idf.ParseType(defs[i])
 		}
-		if c.types[name], err = idf.ParseType(def); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}

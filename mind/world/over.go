@@ -496,16 +496,23 @@ func (m *Memory) commit(ctx context.Context, provider string, updates []update) 
 			break
 		}
 	}
+	var told uint64 // the number of the last of which there will be news: who may only write hears nothing
 	for i, r := range results {
 		failed[places[i]] = r.Err
 		wrote.Number = max(wrote.Number, r.Number)
+		if engram.VisibilityIn(engram.ScopeOf(ctx), encoded[i].Entity) == engram.Visible {
+			told = max(told, r.Number)
+		}
 	}
 	// The number of an update alone does not say in which epoch it was written; its news do.
 	patient, cancel := context.WithTimeout(ctx, newsTimeout)
 	defer cancel()
-	mark, has := m.settle(patient, provider, wrote)
+	mark, has := m.settle(patient, provider, Mark{Epoch: wrote.Epoch, Number: told})
 	if !has || lost {
 		m.unsure.Add(1)
+	}
+	if mark.Number = wrote.Number; told == 0 && mark.Number != 0 {
+		mark.Epoch = wrote.Epoch
 	}
 	if mark.Epoch == 0 && mark.Number != 0 {
 		return nil, Mark{}, engram.Errorf(engram.Unavailable, "world", "it was written, but no news of it come from the server, so there is no mark of it; say it again to have one")

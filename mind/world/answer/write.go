@@ -55,7 +55,7 @@ type Known struct {
 	Robot   bool           // somebody says that it is a robot, whose place counts from itself only
 }
 
-// Stating is what is stated together.
+// Stating is what is stated together. Its things are the callee's, who may take them apart.
 type Stating struct {
 	Things []Thing
 	// Content says that the things are what files say: what these do not say of an item stays as the provider has stated

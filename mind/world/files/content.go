@@ -360,6 +360,14 @@ func (p *Partly) Error() string { return p.Err.Error() }
 // Unwrap returns why the rest was not stated.
 func (p *Partly) Unwrap() error { return p.Err }
 
+func statedOf(entries []Entry) []world.Stated {
+	all := make([]world.Stated, len(entries))
+	for i := range entries {
+		all[i] = entries[i].Stated
+	}
+	return all
+}
+
 // State writes the content to a model, which was checked, and returns the mark of all of it: all is stated, or nothing and
 // an error, or the error is a [Partly].
 func (c *Content) State(ctx context.Context, m world.Model) (world.Mark, error) {
@@ -373,15 +381,12 @@ func (c *Content) DryRun(ctx context.Context, m world.Model) error {
 }
 
 func (c *Content) state(ctx context.Context, m world.Model, dryRun bool) (world.Mark, error) {
-	entries := c.Entries()
-	all := make([]world.Stated, len(entries))
-	for i := range entries {
-		all[i] = entries[i].Stated
-	}
+	all := statedOf(c.Entries())
 	failed, mark, err := m.StateAll(ctx, dryRun, all...)
 	if err != nil || failed == nil {
 		return mark, err
 	}
+	entries := c.Entries()
 	var p problems
 	partly := &Partly{}
 	for i, err := range failed {

@@ -102,6 +102,7 @@ func (s service) State(ctx context.Context, by answer.Provider, what answer.Stat
 		failed := make([]error, len(entries))
 		for i := range entries {
 			entries[i], failed[i] = entryOf(w.in.Codec(), &what.Things[i])
+			what.Things[i] = answer.Thing{} // many take much, and are there twice now
 		}
 		switch unread := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil }); {
 		case len(unread) > 0 && what.Content:
@@ -130,6 +131,7 @@ func (w *writer) content(ctx context.Context, entries []files.Entry, dryRun bool
 	if err != nil {
 		return err
 	}
+	clear(entries)
 	c.Robot = w.in.Robot()
 	if err = c.CheckIn(ctx, w, w.provider); err == nil {
 		if o.Notes = c.Notes; dryRun {
