@@ -570,7 +570,7 @@ func (f *Follower) broken(ctx context.Context, err error) error {
 	f.leave()
 	switch engram.CodeOf(err) {
 	case engram.Unavailable, engram.Canceled, engram.Forbidden:
-		if opened {
+		if opened || f.o.Local { // that of this process was closed
 			f.End(err)
 			return err
 		}

@@ -307,3 +307,20 @@ func TestLocalIsOfTheSameProcess(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A follower in the process of a server that was closed before the first subscription ends, and waits for nobody.
+func TestServerOfTheProcessWasClosedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newFake()
+		server.refuse = engram.Errorf(engram.Unavailable, "", "the memory was closed")
+		f := follow.New(server, &log{}, follow.Options{Local: true})
+		f.Start()
+		<-f.Done()
+		if err := f.Wait(t.Context(), follow.Mark{Epoch: 7, Number: 1}); engram.CodeOf(err) != engram.Unavailable {
+			t.Errorf("it ends with %v", err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

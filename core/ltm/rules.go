@@ -64,7 +64,7 @@ func (g *ruleSet) newRun(r Rule) (run *runningRule, err error) {
 	run = &runningRule{Rule: r, set: g, sealed: engram.MinTime}
 	run.ctx, run.end = context.WithCancel(g.ctx)
 	o := follow.Options{
-		Start: engram.Start{Kind: engram.StartNumber, Number: g.wm.Number()}, Queue: min(ruleQueue, g.wm.Limits().MaxQueue), Trouble: run.trouble,
+		Start: engram.Start{Kind: engram.StartNumber, Number: g.wm.Number()}, Queue: min(ruleQueue, g.wm.Limits().MaxQueue), Local: true, Trouble: run.trouble,
 	}
 	for _, text := range r.Patterns {
 		p, bad := engram.ParsePattern(text)
