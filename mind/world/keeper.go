@@ -17,6 +17,10 @@ type update struct {
 	time       engram.Time
 	confidence float64
 	what       any // *Item, *Articulation, *State, *Map, *Component, or the data of a map as []byte
+
+	// The core segment that it is written to, and how. They are empty before it was checked; it does not change afterwards.
+	segment string
+	payload engram.Payload
 }
 
 // sourced returns an Invalid error for what says something and not where that comes from.
@@ -247,7 +251,7 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 				refused = append(refused, Refusal{by.Name, err})
 				continue
 			}
-			u := update{by.Name, now, 1, it.upright()}
+			u := update{name: by.Name, time: now, confidence: 1, what: it.upright()}
 			revised[by.Name] = &u
 			stated, updates = append(stated, by.Name), append(updates, u)
 		}
@@ -337,7 +341,7 @@ func (k *keeper) UpdatePose(ctx context.Context, name, frame string, p pose.Pose
 			m, _ := f.Get(name)
 			it.Placement.Frame = m.parent()
 		}
-		return []update{{name, now, 1, it.upright()}}, cmp.Or(it.Check(name), k.checkPlace(f, NamedItem{name, Item{Placement: it.Placement}}))
+		return []update{{name: name, time: now, confidence: 1, what: it.upright()}}, cmp.Or(it.Check(name), k.checkPlace(f, NamedItem{name, Item{Placement: it.Placement}}))
 	})
 }
 
@@ -368,7 +372,7 @@ func (k *keeper) Attach(ctx context.Context, name, parent string, at *pose.Pose)
 		}
 		it.Structure = &Structure{parent, now}
 		it.Placement = &Placement{parent, where.Pose, where.Cov, now}
-		return []update{{name, now, 1, it.upright()}}, it.Check(name)
+		return []update{{name: name, time: now, confidence: 1, what: it.upright()}}, it.Check(name)
 	})
 }
 
@@ -400,7 +404,7 @@ func (k *keeper) Remove(ctx context.Context, name, reason string, children Child
 		}
 		for _, gone := range below {
 			said, now := k.own(f, gone.Name)
-			updates = append(updates, update{gone.Name, now, 1, &Item{Source: said.Source, Removed: &Removal{reason, now}}})
+			updates = append(updates, update{name: gone.Name, time: now, confidence: 1, what: &Item{Source: said.Source, Removed: &Removal{reason, now}}})
 		}
 		return updates, nil
 	})
@@ -413,13 +417,13 @@ func (k *keeper) orphan(f *Forest, c, parent *Merged) update {
 	above := f.item(parent.Name)
 	if f.frameOf(above) == none {
 		it.Placement = nil
-		return update{c.Name, now, 1, &it}
+		return update{name: c.Name, time: now, confidence: 1, what: &it}
 	}
 	frame := f.in(above)
 	if at, err := f.Pose(frame.name, c.Name); err == nil {
 		it.Placement = &Placement{frame.name, at.Pose, at.Cov, now}
 	}
-	return update{c.Name, now, 1, &it}
+	return update{name: c.Name, time: now, confidence: 1, what: &it}
 }
 
 // Withdraw implements [Model].
@@ -458,8 +462,8 @@ func (k *keeper) revisedState(f *Forest, s State, confidence float64, stated boo
 			continue
 		}
 		if mine = max(mine, o.Time); o.Name != usual && o.State.Value != nil {
-			updates = append(updates, update{o.Name, k.tick(o.Time), 1, &State{Item: s.Item, Name: s.Name}})
+			updates = append(updates, update{name: o.Name, time: k.tick(o.Time), confidence: 1, what: &State{Item: s.Item, Name: s.Name}})
 		}
 	}
-	return append(updates, update{usual, k.tick(mine), confidence, &s}), engram.CheckName(s.Name)
+	return append(updates, update{name: usual, time: k.tick(mine), confidence: confidence, what: &s}), engram.CheckName(s.Name)
 }

@@ -361,14 +361,18 @@ func (m *Memory) check(ctx context.Context, provider string, updates []update) [
 // encodeAll returns updates of a provider as they are committed, with their places, and errors for the others.
 func (m *Memory) encodeAll(ctx context.Context, provider string, updates []update) (encoded []engram.EntityUpdate, places []int, failed []error) {
 	failed = make([]error, len(updates))
-	for i, u := range updates {
-		segment, p, err := m.codec.encodeAny(u.what)
+	for i := range updates {
+		u := &updates[i]
+		segment, p, err := u.segment, u.payload, error(nil)
+		if segment == "" {
+			segment, p, err = m.codec.encodeAny(u.what)
+		}
 		var id engram.ID
 		if err == nil {
 			id, err = engram.NewID(ownMemory, segment, provider, u.name)
 		}
 		if most := m.mostBytes(ctx, segment, len(p.Bytes)); err == nil && most < math.MaxInt {
-			if size := m.largest(&u, len(p.Bytes)); size > most {
+			if size := m.largest(u, len(p.Bytes)); size > most {
 				err = engram.Errorf(engram.Exhausted, u.name, "what is said of it takes %d bytes, and the server keeps at most %d of one entity of %s/%s; say less, such as an outline of fewer corners",
 					size, most, ownMemory, segment)
 			}
@@ -376,6 +380,7 @@ func (m *Memory) encodeAll(ctx context.Context, provider string, updates []updat
 		if failed[i] = err; err != nil {
 			continue
 		}
+		u.segment, u.payload = segment, p
 		in := engram.NewInstance(p)
 		in.Confidence = float32(u.confidence)
 		encoded = append(encoded, engram.EntityUpdate{Entity: id, Time: u.time, Instances: []engram.Instance{in}})
@@ -551,7 +556,7 @@ func (m *Memory) hear(ctx context.Context, items []string) error {
 
 // commitData writes the data of a map. No world has them, so there is no news of it to wait for.
 func (m *Memory) commitData(ctx context.Context, provider, name string, t engram.Time, data []byte) error {
-	encoded, _, failed := m.encodeAll(ctx, provider, []update{{name, t, 1, data}})
+	encoded, _, failed := m.encodeAll(ctx, provider, []update{{name: name, time: t, confidence: 1, what: data}})
 	if failed[0] != nil {
 		return failed[0]
 	}
