@@ -13,12 +13,18 @@ import (
 	"github.com/seed-301d4374/engram/internal/testkit/program"
 )
 
-// BenchmarkCommands measures commands that ask a server about its world, each in a process of its own: the median of their
-// wall times, and the time of the first question, for which the server reads the world.
+// BenchmarkCommands measures commands that ask a server about its world or state something in it, each in a process of its own:
+// the median of their wall times, the time of the import, and that of the first question, for which the server reads the world
+// unless the import had it do so.
 func BenchmarkCommands(b *testing.B) {
 	for _, items := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint(items), func(b *testing.B) {
-			p := serveWorld(b, items)
+			p, imported := serveWorld(b, items)
+			b.Run("import", func(b *testing.B) {
+				for b.Loop() {
+				}
+				b.ReportMetric(imported.Seconds()*1e3, "ms")
+			})
 			b.Run("first", func(b *testing.B) {
 				took := p.ask("world", "tree")
 				for b.Loop() {
@@ -31,12 +37,29 @@ func BenchmarkCommands(b *testing.B) {
 					for b.Loop() {
 						times = append(times, p.ask(append([]string{"world"}, args...)...))
 					}
-					slices.Sort(times)
-					b.ReportMetric(times[len(times)/2].Seconds()*1e3, "median-ms")
+					reportMedian(b, times)
+				})
+			}
+			for _, args := range [][]string{
+				{"put", "cup%d", "--kind", "object", "--parent", "room1", "--pose", "1,2,0.7"}, {"mv", "thing%d", "house"}, {"rm", "thing%d"},
+			} {
+				b.Run(args[0], func(b *testing.B) {
+					var times []time.Duration
+					for b.Loop() {
+						named := append([]string{"world"}, args...)
+						named[2] = fmt.Sprintf(args[1], items-1-len(times))
+						times = append(times, p.ask(named...))
+					}
+					reportMedian(b, times)
 				})
 			}
 		})
 	}
+}
+
+func reportMedian(b *testing.B, times []time.Duration) {
+	slices.Sort(times)
+	b.ReportMetric(times[len(times)/2].Seconds()*1e3, "median-ms")
 }
 
 // asked is a server that is asked by processes of the command line.
@@ -61,8 +84,8 @@ func (p *asked) ask(args ...string) time.Duration {
 	return took
 }
 
-// serveWorld starts a server and imports a house with so many items, 100 to a room.
-func serveWorld(b *testing.B, items int) *asked {
+// serveWorld starts a server and imports a house with so many items, 100 to a room. It returns how long the import took.
+func serveWorld(b *testing.B, items int) (*asked, time.Duration) {
 	b.Helper()
 	dir := b.TempDir()
 	address := "unix:" + filepath.Join(dir, "e.sock")
@@ -103,6 +126,5 @@ func serveWorld(b *testing.B, items int) *asked {
 	must(b, err)
 	file := filepath.Join(dir, "house.json")
 	must(b, os.WriteFile(file, text, 0o644))
-	p.ask("world", "import", file)
-	return p
+	return p, p.ask("world", "import", file)
 }

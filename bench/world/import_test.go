@@ -22,6 +22,9 @@ import (
 	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
+	"github.com/seed-301d4374/engram/mind/world/files"
+	"github.com/seed-301d4374/engram/mind/world/view"
 	"github.com/seed-301d4374/engram/node"
 )
 
@@ -119,15 +122,17 @@ func (s *elsewhere) takes(b *testing.B, when string) (m memory) {
 // when they are stated, five seconds later, and after a collection. Each has a server of its own.
 func BenchmarkImport(b *testing.B) {
 	const items = 100_000
-	var all []world.Stated
-	for i := range 100 {
-		all = append(all, world.Stated{Name: fmt.Sprint("room", i), What: world.Item{Source: world.PriorKnowledge, Structure: &world.Structure{}, Description: &world.Description{Kinds: []string{world.KindMap}}}})
+	content := &files.Content{}
+	add := func(name string, it *world.Item) {
+		content.Items = append(content.Items, files.Item{NamedItem: world.NamedItem{Name: name, Item: *it}, At: "house.yaml:1"})
 	}
-	for i := len(all); i < items; i++ {
-		it := *item(fmt.Sprint("room", i%100), pose.Translation(float64(i%97)/10, float64(i%89)/10, 0.5), world.KindObject)
-		it.Source = world.PriorKnowledge
+	for i := range 100 {
+		add(fmt.Sprint("room", i), &world.Item{Structure: &world.Structure{}, Description: &world.Description{Kinds: []string{world.KindMap}}})
+	}
+	for i := len(content.Items); i < items; i++ {
+		it := item(fmt.Sprint("room", i%100), pose.Translation(float64(i%97)/10, float64(i%89)/10, 0.5), world.KindObject)
 		it.Placement.Cov = pose.Cov{}
-		all = append(all, world.Stated{Name: fmt.Sprint("item", i), What: it})
+		add(fmt.Sprint("item", i), it)
 	}
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprint("recorded=", recorded), func(b *testing.B) {
@@ -139,17 +144,18 @@ func BenchmarkImport(b *testing.B) {
 				s := serveElsewhere(b, data)
 				c, err := client.Connect(b.Context(), client.Options{Address: s.address})
 				must(b, err)
-				m, err := world.Over(b.Context(), c, "plan", world.DefaultRules())
+				codec, err := world.NewCodec(b.Context(), c)
 				must(b, err)
 				began := time.Now()
-				failed, _, err := m.StateAll(b.Context(), false, all...)
+				things, err := view.Things(codec, content)
 				must(b, err)
-				if failed != nil {
-					b.Fatal(failed)
+				o, err := c.World().State(b.Context(), answer.Provider{Name: "plan"}, answer.Stating{Things: things, Content: true})
+				must(b, err)
+				if o.Failed != nil {
+					b.Fatal(o.Failed)
 				}
 				took := time.Since(began)
 				after := s.takes(b, "now")
-				must(b, m.Close())
 				must(b, c.Close())
 				time.Sleep(5 * time.Second)
 				later, collected := s.takes(b, "now"), s.takes(b, "collect")

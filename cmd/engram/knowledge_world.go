@@ -136,7 +136,7 @@ func exportSemanticMap(cmd *cobra.Command, item string) (rdf.Document, []rdf.Tri
 	if err != nil {
 		return doc, nil, err
 	}
-	err = openWorld(cmd, world.Operator, func(_ *client.Client, w *world.Memory) error {
+	err = withWorld(cmd, func(w *world.Memory) error {
 		f, err := w.View(cmd.Context())
 		if err == nil && (known != nil || cmd.Flags().Changed("at")) {
 			f, err = w.Past(cmd.Context(), at, known)

@@ -35,38 +35,33 @@ outranks perception until it is withdrawn. docs/world.md explains the ideas.`,
 	return cmd
 }
 
-// withWorld calls f with the world that the command's flags lead to. What it states without
-// a source is an operator's.
-func withWorld(cmd *cobra.Command, f func(format string, m *client.Client, w *world.Memory) error) error {
-	format, err := outputFormat(cmd)
-	if err != nil {
-		return err
-	}
-	return openWorld(cmd, world.Operator, func(m *client.Client, w *world.Memory) error { return f(format, m, w) })
-}
-
-// openWorld is withWorld for what is stated from another source, and commands whose flag -o, if
-// they have one, is no format.
-func openWorld(cmd *cobra.Command, source world.Source, f func(m *client.Client, w *world.Memory) error) error {
+// withWorld calls f with the world that the command's flags lead to, which this program has: it is followed, or more is read of it
+// than a server answers.
+func withWorld(cmd *cobra.Command, f func(w *world.Memory) error) error {
 	m, err := connect(cmd)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
 	robots, _ := cmd.Flags().GetStringArray("robots")
-	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...), world.FromSource(source))
+	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...))
 	if err != nil {
 		return err
 	}
 	if err := noteAway(cmd, m, robots); err != nil {
 		return errors.Join(err, w.Close())
 	}
-	return errors.Join(f(m, w), w.Close())
+	return errors.Join(f(w), w.Close())
 }
 
-// withAnswers calls f with who answers questions about the world, and about those of robots: the server that has the memory
-// World, or this program where that server has not all that the question is about.
+// withAnswers calls f with who answers questions about the world, and about those of robots: see answering.
 func withAnswers(cmd *cobra.Command, robots []string, f func(answer.Service) error) error {
+	return answering(cmd, robots, func(_ *client.Client, s answer.Service) error { return f(s) })
+}
+
+// answering calls f with who answers questions about the world, and about those of robots, and states something in it: the server
+// that has the memory World, or this program where that server has not all that the question is about.
+func answering(cmd *cobra.Command, robots []string, f func(*client.Client, answer.Service) error) error {
 	m, err := connect(cmd)
 	if err != nil {
 		return err
@@ -80,7 +75,7 @@ func withAnswers(cmd *cobra.Command, robots []string, f func(answer.Service) err
 		if err := noteAway(cmd, m, robots); err != nil {
 			return err
 		}
-		return f(m.World())
+		return f(m, m.World())
 	}
 	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...))
 	if err != nil {
@@ -89,7 +84,7 @@ func withAnswers(cmd *cobra.Command, robots []string, f func(answer.Service) err
 	if err := noteAway(cmd, m, robots); err != nil {
 		return errors.Join(err, w.Close())
 	}
-	return errors.Join(f(view.Of(w)), w.Close())
+	return errors.Join(f(m, view.Of(w)), w.Close())
 }
 
 // lateCopy is from which age on a copy is told of: its owner is silent.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
 	"github.com/seed-301d4374/engram/mind/world/answer"
@@ -125,7 +124,11 @@ func watchWorld(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
+	format, err := outputFormat(cmd)
+	if err != nil {
+		return err
+	}
+	return withWorld(cmd, func(w *world.Memory) error {
 		before, err := viewAfter(cmd, w, marks)
 		if err != nil {
 			return err

@@ -16,10 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/world"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 	"github.com/seed-301d4374/engram/mind/world/files"
+	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 func newWorldImport() *cobra.Command {
@@ -91,28 +92,31 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 	}
 	c.SetSource(source)
 	dry, _ := cmd.Flags().GetBool("dry-run")
-	return openWorld(cmd, source, func(_ *client.Client, w *world.Memory) error {
-		f, err := w.View(cmd.Context())
+	return writeWorld(cmd, source, func(w *worldWriter) error {
+		codec, err := w.codec()
 		if err != nil {
 			return err
 		}
-		c.Robot = w.Robot()
-		if err := c.Check(f, worldProvider(cmd)); err != nil {
-			return refusedWhole(cmd, withMore(err, c.DryRun(cmd.Context(), w)), "nothing was stated")
+		s := answer.Stating{Content: true, DryRun: dry}
+		if s.Things, err = view.Things(codec, c); err != nil {
+			return refusedWhole(cmd, err, "nothing was stated")
 		}
-		c.Notes = append(c.Notes, missingMeshes(cmd.Context(), c.Items)...)
-		o := importedJSON{
-			Items: len(c.Items), Articulations: len(c.Joints), States: len(c.States), Maps: len(c.Maps), Components: len(c.Components),
-			LeftOut: left, Notes: c.Notes, DryRun: dry,
+		stated, err := w.State(cmd.Context(), w.by, s)
+		if err == nil {
+			err = files.RefusedFor(stated.Failed)
 		}
-		var mark world.Mark
-		if dry {
-			err = c.DryRun(cmd.Context(), w)
-		} else if mark, err = c.State(cmd.Context(), w); err == nil && mark != (world.Mark{}) {
-			o.Mark = mark.String()
+		if len(stated.Stated) > 0 {
+			err = &files.Partly{Stated: stated.Stated, Err: err}
 		}
 		if err != nil {
 			return refusedContent(cmd, err, dry)
+		}
+		o := importedJSON{
+			Items: len(c.Items), Articulations: len(c.Joints), States: len(c.States), Maps: len(c.Maps), Components: len(c.Components),
+			LeftOut: left, Notes: slices.Concat(c.Notes, stated.Notes, missingMeshes(cmd.Context(), c.Items)), DryRun: dry,
+		}
+		if stated.Mark != (answer.Mark{}) {
+			o.Mark = world.Mark(stated.Mark).String()
 		}
 		if format != "table" {
 			t := &table{header: []string{"ITEMS", "ARTICULATIONS", "STATES", "MAPS", "COMPONENTS", "MARK"}}
@@ -181,26 +185,6 @@ func refusedContent(cmd *cobra.Command, err error, dry bool) error {
 		return refusedWhole(cmd, err, "whether it was stated is not known; import it again, which changes nothing that was")
 	}
 	return refusedWhole(cmd, err, "nothing was stated")
-}
-
-// withMore adds to what a check has found the errors of a dry run that it does not tell itself: what is stated twice it does, in
-// other words.
-func withMore(err, more error) error {
-	if more == nil {
-		return err
-	}
-	each := []error{more}
-	if several, is := more.(interface{ Unwrap() []error }); is {
-		each = several.Unwrap()
-	}
-	has := strings.Split(err.Error(), "\n")
-	all := []error{err}
-	for _, e := range each {
-		if engram.CodeOf(e) != engram.AlreadyExists && !slices.Contains(has, e.Error()) {
-			all = append(all, e)
-		}
-	}
-	return errors.Join(all...)
 }
 
 // refusedWhole tells errors in files, a line each, and what follows from them.

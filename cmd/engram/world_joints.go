@@ -1,15 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
 	"github.com/seed-301d4374/engram/mind/world/answer"
-	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 func newWorldArticulate() *cobra.Command {
@@ -49,7 +48,7 @@ a prismatic one goes along --direction. Values are radians or metres, and lie wi
 // jointFlags are those that say more of a joint than its value.
 var jointFlags = []string{"base", "moved", "kind", "pose", "axis", "direction", "limits", "radius", "reference", "serves"}
 
-func articulate(cmd *cobra.Command, args []string, _ string) error {
+func articulate(cmd *cobra.Command, args []string, format string) error {
 	described, stated := false, false
 	for _, name := range jointFlags {
 		described = described || cmd.Flags().Changed(name)
@@ -73,29 +72,15 @@ func articulate(cmd *cobra.Command, args []string, _ string) error {
 	if source == world.Perception && cmd.Flags().Changed("value") && !cmd.Flags().Changed("sigma") {
 		return usagef("how sure is the --value? What is perceived has a --sigma; 0 is exact")
 	}
-	format, err := outputFormat(cmd)
-	if err != nil {
-		return err
-	}
-	return openWorld(cmd, source, func(_ *client.Client, w *world.Memory) error {
-		f, err := w.View(cmd.Context())
+	return writeWorld(cmd, source, func(w *worldWriter) error {
+		c, err := w.codec()
 		if err != nil {
 			return err
 		}
 		a := world.Articulation{}
 		if described {
-			a.Pose = pose.Identity()
-			if is, err := f.Joints().Get(args[0]); err == nil {
-				a = *is.Articulation
-				a.Value, a.Sigma, a.Time, a.ValueTime = nil, 0, 0, 0
-			}
-			if err := describeJoint(cmd, &a); err != nil {
+			if a, err = w.describedJoint(c, args[0]); err != nil {
 				return err
-			}
-			for _, name := range []string{a.Base, a.Moved} {
-				if !f.Has(name) {
-					cmd.PrintErrf("engram: %s\n", visible(view.Missing(f, name)))
-				}
 			}
 		}
 		a.Source = source
@@ -104,12 +89,35 @@ func articulate(cmd *cobra.Command, args []string, _ string) error {
 			a.Value = &value
 			a.Sigma, _ = cmd.Flags().GetFloat64("sigma")
 		}
-		mark, err := w.Articulate(cmd.Context(), args[0], a)
-		if err != nil {
+		failed, mark, err := w.state(c, world.Stated{Name: args[0], What: a})
+		if err = cmp.Or(err, cmp.Or(failed...)); err != nil {
 			return err
 		}
 		return printMark(cmd, format, args[0], mark)
 	})
+}
+
+// describedJoint returns what the command's flags make of a joint, which may be there, and tells which of its items is not.
+func (w *worldWriter) describedJoint(c *world.Codec, name string) (a world.Articulation, err error) {
+	is, err := w.known(c, name)
+	if err != nil {
+		return a, err
+	}
+	a.Pose = pose.Identity()
+	if is[0].joint != nil {
+		a = *is[0].joint
+		a.Value, a.Sigma, a.Time, a.ValueTime = nil, 0, 0, 0
+	}
+	if err := describeJoint(w.cmd, &a); err != nil {
+		return a, err
+	}
+	items, err := w.known(c, a.Base, a.Moved)
+	for i := range items {
+		if items[i].item == nil {
+			w.cmd.PrintErrf("engram: %s\n", visible(items[i].missing))
+		}
+	}
+	return a, err
 }
 
 // describeJoint changes a joint by the flags that are given.

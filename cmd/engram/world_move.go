@@ -1,16 +1,10 @@
 package main
 
 import (
-	"errors"
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/internal/spelling"
-	"github.com/seed-301d4374/engram/mind/world"
-	"github.com/seed-301d4374/engram/mind/world/view"
+	"github.com/seed-301d4374/engram/mind/world/answer"
 )
 
 func newWorldMv() *cobra.Command {
@@ -34,20 +28,12 @@ sees one without the other.`,
 		if args[1] == "" {
 			return usagef("the parent is empty; 'engram world put %s --parent \"\"' has it by itself", args[0])
 		}
-		return writeItem(cmd, args, func(w *world.Memory) (world.Mark, error) {
+		return writeMark(cmd, args[0], func(w *worldWriter) (answer.Mark, error) {
+			var where *answer.Pose
 			if at != nil {
-				at.Frame = args[1]
-				refused, mark, err := w.Update(cmd.Context(), world.NamedItem{Name: args[0], Item: world.Item{Structure: &world.Structure{Parent: args[1]}, Placement: at}})
-				if len(refused) > 0 {
-					err = refused[0].Err
-				}
-				return mark, err
+				where = &answer.Pose{Pose: at.Pose, Cov: at.Cov}
 			}
-			mark, err := w.Attach(cmd.Context(), args[0], args[1], nil)
-			if _, apart := errors.AsType[world.NotAligned](err); apart {
-				err = engram.Errorf(engram.CodeOf(err), "", "%w; or say with --pose where it is in %s", err, args[1])
-			}
-			return mark, err
+			return w.Move(cmd.Context(), w.by, args[0], args[1], where)
 		})
 	})
 	return cmd
@@ -73,17 +59,17 @@ have it as their parent, say what becomes of them: --with-children removes all b
 		if err := exclusive(cmd, "with-children", "orphan"); err != nil {
 			return err
 		}
-		children := world.RefuseChildren
+		children := answer.RefuseChildren
 		if all, _ := f.GetBool("with-children"); all {
-			children = world.WithChildren
+			children = answer.RemoveChildren
 		}
 		if orphan, _ := f.GetBool("orphan"); orphan {
-			children = world.OrphanChildren
+			children = answer.OrphanChildren
 		}
 		reason, _ := f.GetString("reason")
-		return writeItem(cmd, args, func(w *world.Memory) (world.Mark, error) {
-			mark, err := w.Remove(cmd.Context(), args[0], reason, children)
-			if children == world.RefuseChildren && engram.CodeOf(err) == engram.Conflict {
+		return writeMark(cmd, args[0], func(w *worldWriter) (answer.Mark, error) {
+			mark, err := w.Remove(cmd.Context(), w.by, args[0], reason, children)
+			if children == answer.RefuseChildren && engram.CodeOf(err) == engram.Conflict {
 				err = engram.Errorf(engram.Conflict, "", "%w: --with-children or --orphan", err)
 			}
 			return mark, err
@@ -106,93 +92,9 @@ anybody else who says something, there is no such item any more. A removal is ta
 		ValidArgsFunction: completeItems,
 	}
 	printing(cmd, func(cmd *cobra.Command, args []string, _ string) error {
-		provider := worldProvider(cmd)
-		return withWorld(cmd, func(format string, m *client.Client, w *world.Memory) error {
-			f, err := w.View(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := saysSomething(f, args[0], world.Said{Provider: provider, Robot: m.Robot()}); err != nil {
-				return err
-			}
-			mark, err := w.Withdraw(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return printMark(cmd, format, args[0], mark)
+		return writeMark(cmd, args[0], func(w *worldWriter) (answer.Mark, error) {
+			return w.Withdraw(cmd.Context(), w.by, args[0])
 		})
 	})
 	return cmd
-}
-
-// saysSomething returns a NotFound error if there is nothing that the provider could take
-// back.
-func saysSomething(f *world.Forest, name string, who world.Said) error {
-	var others []string
-	mine := false
-	hear := func(s *world.Said, says bool) {
-		switch by := s.Who(); {
-		case !says || s.Home != world.InWorld:
-		case s.Provider == who.Provider && s.Robot == who.Robot:
-			mine = true
-		case !slices.Contains(others, by):
-			others = append(others, by)
-		}
-	}
-	for _, s := range f.Statements(name) {
-		it := s.Item
-		hear(&s.Said, it.Removed != nil || it.Structure != nil || it.Placement != nil || it.Description != nil)
-	}
-	for said := range world.SaidBeside(f, name) {
-		hear(said, true)
-	}
-	switch {
-	case mine:
-		return nil
-	case len(others) == 0:
-		return nothingStated(f, name)
-	}
-	return engram.Errorf(engram.NotFound, name, "%q says nothing of it; it is stated by %s: --provider NAME says whose statement is meant, which is withdrawn at its own robot",
-		who.Who(), listed(others, "and"))
-}
-
-// nothingStated says that nobody says anything under a name, or any more, and what was meant.
-func nothingStated(f *world.Forest, name string) error {
-	if len(f.Statements(name)) > 0 {
-		return engram.Errorf(engram.NotFound, name, "nobody says anything of it any more, so there is nothing to withdraw")
-	}
-	var known []string
-	for m := range f.All() {
-		known = append(known, m.Name)
-	}
-	for s := range world.Stating(f, func(*world.Said) bool { return true }) {
-		known = append(known, s.Name)
-	}
-	slices.Sort(known)
-	hint := "'engram world tree', 'joints', 'maps' and 'components' list what there is"
-	if near := spelling.Nearest(name, slices.Compact(known)); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return engram.Errorf(engram.NotFound, name, "there is no item, joint, map or component of this name; %s", hint)
-}
-
-// writeItem writes with write and prints the mark. Items that are not there are told with
-// what may have been meant.
-func writeItem(cmd *cobra.Command, items []string, write func(*world.Memory) (world.Mark, error)) error {
-	return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
-		f, err := w.View(cmd.Context())
-		if err != nil {
-			return err
-		}
-		for _, name := range items {
-			if !f.Has(name) {
-				return view.Unknown(f, name)
-			}
-		}
-		mark, err := write(w)
-		if err != nil {
-			return err
-		}
-		return printMark(cmd, format, items[0], mark)
-	})
 }

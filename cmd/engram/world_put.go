@@ -20,7 +20,6 @@ import (
 	"github.com/seed-301d4374/engram/mind/pose"
 	"github.com/seed-301d4374/engram/mind/world"
 	"github.com/seed-301d4374/engram/mind/world/files"
-	"github.com/seed-301d4374/engram/mind/world/view"
 )
 
 func newWorldPut() *cobra.Command {
@@ -71,44 +70,52 @@ what is perceived until 'engram world withdraw'.`,
 	return cmd
 }
 
-func putItem(cmd *cobra.Command, args []string, _ string) error {
+func putItem(cmd *cobra.Command, args []string, format string) error {
 	s, err := readStatement(cmd, args[0])
 	if err != nil {
 		return err
 	}
-	return withWorld(cmd, func(format string, m *client.Client, w *world.Memory) error {
+	return writeWorld(cmd, world.Operator, func(w *worldWriter) error {
 		ctx := cmd.Context()
-		f, err := w.View(ctx)
+		c, err := w.codec()
 		if err != nil {
 			return err
 		}
-		if err := s.complete(ctx, m, f, worldProvider(cmd), w.Robot()); err != nil {
+		names := []string{s.name}
+		if s.parent != nil && *s.parent != "" {
+			names = append(names, *s.parent)
+		}
+		known, err := w.known(c, names...)
+		if err != nil {
 			return err
 		}
-		if world.PlacesItself(f, world.NamedItem{Name: s.name, Item: s.item}, worldProvider(cmd), w.Robot()) {
+		if err := s.complete(ctx, w, &known[0]); err != nil {
+			return err
+		}
+		said, old := world.NamedItem{Name: s.name, Item: s.item}, known[0].item
+		if world.PlacesOther(said, w.by.Name, w.client.Robot()) && (s.item.Is(world.KindRobot) || known[0].robot) {
 			return engram.Errorf(engram.Conflict, s.name, "where a robot is counts from itself only; --provider %s says it in its name, and --kind robot alone states the robot", s.name)
 		}
 		all := []world.Stated{{Name: s.name, What: s.item}}
 		for _, state := range s.states {
 			all = append(all, world.Stated{What: state, Confidence: s.confidence})
 		}
-		failed, mark, err := w.StateAll(ctx, false, all...)
+		failed, mark, err := w.state(c, all...)
 		if err = cmp.Or(err, cmp.Or(failed...)); err != nil {
 			if mark != (world.Mark{}) {
 				s.tellStated(cmd, failed)
 			}
 			return err
 		}
-		if p := s.item.Structure; p != nil && p.Parent != "" && !f.Has(p.Parent) {
-			cmd.PrintErrf("engram: %s; %s waits for it\n", visible(view.Missing(f, p.Parent)), visible(s.name))
+		if parent := known[len(known)-1]; len(known) > 1 && parent.item == nil {
+			cmd.PrintErrf("engram: %s; %s waits for it\n", visible(parent.missing), visible(s.name))
 		}
-		if old, err := f.Get(s.name); err == nil && world.Unlike(old.Description, s.item.Description) {
+		if old != nil && world.Unlike(old.Description, s.item.Description) {
 			cmd.PrintErrf("engram: %s was of the kind %s, and is %s now; if these are two things, give one another name\n",
-				visible(s.name), visible(strings.Join(view.Kinds(old), ", ")), visible(strings.Join(s.item.Description.Kinds, ", ")))
+				visible(s.name), visible(strings.Join(old.Description.Kinds, ", ")), visible(strings.Join(s.item.Description.Kinds, ", ")))
 		}
 		if cmd.Flags().Changed("shape") {
-			said := files.Item{NamedItem: world.NamedItem{Name: s.name, Item: s.item}, At: "--shape"}
-			for _, note := range missingMeshes(ctx, []files.Item{said}) {
+			for _, note := range missingMeshes(ctx, []files.Item{{NamedItem: said, At: "--shape"}}) {
 				cmd.PrintErrln("engram:", visible(note))
 			}
 		}
@@ -159,10 +166,8 @@ type stated struct {
 
 // complete fills in what depends on the world as it is. What no flag names stays as the provider itself has
 // stated it; what others say is not said again.
-func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest, provider, robot string) error {
-	old, _ := f.Get(s.name)
-	own, _ := world.Own(f, s.name, provider, robot)
-	parent := ""
+func (s *stated) complete(ctx context.Context, w *worldWriter, is *known) error {
+	old, own, parent := is.item, is.own, ""
 	if old != nil && old.Structure != nil {
 		parent = old.Structure.Parent
 	}
@@ -181,7 +186,7 @@ func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest
 		p.Frame = parent // whoever says so
 	}
 	if s.class != "" {
-		class, err := classID(ctx, m, s.class, provider)
+		class, err := classID(ctx, w.client, s.class, w.by.Name)
 		if err != nil {
 			return err
 		}
@@ -198,8 +203,8 @@ func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest
 		d.Time = 0
 		s.change(&d)
 		if s.place && !slices.Contains(d.Kinds, world.KindMap) && (old == nil || len(d.Kinds) > 0 || !old.Is(world.KindMap)) {
-			if len(d.Kinds) == 0 && old != nil {
-				d.Kinds = view.Kinds(old)
+			if len(d.Kinds) == 0 && old != nil && old.Description != nil {
+				d.Kinds = old.Description.Kinds
 			}
 			d.Kinds = append(slices.Clone(d.Kinds), world.KindMap) // what has such is a place
 		}
@@ -209,7 +214,7 @@ func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest
 }
 
 // keepPlace has an item stay where it is that is given a parent and no pose; an error if that cannot be.
-func (s *stated) keepPlace(old *world.Merged, own world.Item, parent string) error {
+func (s *stated) keepPlace(old *world.Item, own world.Item, parent string) error {
 	keep := func(p world.Placement, in string) {
 		if p.Frame == "" && in != *s.parent {
 			p.Frame, s.item.Placement = in, &p

@@ -51,7 +51,7 @@ func BenchmarkGuard(b *testing.B) {
 		among := engram.MustID("Object/Instance/Vision/cup") // others there are denied
 		commit := engram.Commit{Updates: []engram.EntityUpdate{{Entity: id, Time: 1}}}
 		query := engram.SelectID(id, engram.Latest(1))
-		if g.refused(g.grant(ctx), commit) != nil {
+		if g.c.refused(g.grant(ctx), commit) != nil {
 			b.Fatal("refused")
 		}
 		b.Run(fmt.Sprintf("commit/rules=%d", n), func(b *testing.B) {

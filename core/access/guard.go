@@ -54,40 +54,60 @@ func (g *grant) knowsMemory(name string) bool {
 
 // Commit implements engram.Writer.
 func (g *Guard) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
-	gr := g.grant(ctx)
+	return g.c.commit(ctx, g.svc, c)
+}
+
+// CommitIn commits to svc for a call that was let in by [Control.Within], as a [Guard] before svc does and with what edges look at
+// before it: what the identity of the call may not write is Forbidden. Where there are no rules all may be written. That the
+// call reads within a scope is no matter.
+func CommitIn(ctx context.Context, svc engram.Writer, c engram.Commit) ([]engram.UpdateResult, error) {
+	rules, ok := ctx.Value(controlKey{}).(*Control)
+	ctx = engram.WithScope(ctx, nil)
+	if !ok {
+		return svc.Commit(ctx, c)
+	}
+	if err := rules.Somewhere(ctx, Write, 0); err != nil {
+		return nil, err
+	}
+	return rules.commit(ctx, svc, c)
+}
+
+// commit commits to svc what the identity of a call may write.
+func (c *Control) commit(ctx context.Context, svc engram.Writer, all engram.Commit) ([]engram.UpdateResult, error) {
+	gr := c.grant(ctx)
 	if gr.all {
-		return g.svc.Commit(ctx, c)
+		return svc.Commit(ctx, all)
 	}
-	refused := g.refused(gr, c)
+	refused := c.refused(gr, all)
 	if refused == nil {
-		return g.svc.Commit(ctx, c)
+		return svc.Commit(ctx, all)
 	}
-	passed := c.With(nil)
-	for i := range c.Updates {
+	passed := all.With(nil)
+	for i := range all.Updates {
 		if refused[i] == nil {
-			passed.Updates = append(passed.Updates, c.Updates[i])
+			passed.Updates = append(passed.Updates, all.Updates[i])
 		}
 	}
 	var results []engram.UpdateResult
 	if len(passed.Updates) > 0 {
 		var err error
-		if results, err = g.svc.Commit(ctx, passed); err != nil {
+		if results, err = svc.Commit(ctx, passed); err != nil {
 			return nil, err
 		}
 	}
-	return among(c, refused, results), nil
+	return among(all, refused, results), nil
 }
 
 // refused returns the errors of the updates that may not be written, by index; nil if
 // all may.
-func (g *Guard) refused(gr *grant, c engram.Commit) map[int]error {
+func (c *Control) refused(gr *grant, all engram.Commit) map[int]error {
 	var refused map[int]error
-	for i := range c.Updates {
-		if id := c.Updates[i].Entity; !gr.may(Write, id) {
+	for i := range all.Updates {
+		if id := all.Updates[i].Entity; !gr.may(Write, id) {
 			if refused == nil {
 				refused = map[int]error{}
 			}
-			refused[i] = g.c.forbidden(gr.id, Write, id.String())
+			refused[i] = c.forbidden(gr.id, Write, id.String())
 		}
 	}
 	return refused

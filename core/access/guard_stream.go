@@ -155,7 +155,7 @@ func (s *commitStream) Send(c engram.Commit) error {
 	gr := s.g.grant(s.ctx)
 	sent := sentCommit{c: c, passed: true}
 	if !gr.all {
-		sent.refused = s.g.refused(gr, c)
+		sent.refused = s.g.c.refused(gr, c)
 	}
 	if sent.refused != nil {
 		passed := c.With(nil)

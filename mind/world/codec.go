@@ -2,7 +2,9 @@ package world
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
@@ -38,24 +40,29 @@ func NewCodec(ctx context.Context, types engram.Types) (*Codec, error) {
 	if of, ok := types.(interface{ Robot() string }); ok {
 		c.robot = of.Robot()
 	}
-	for _, segment := range []string{itemSegment, jointSegment, stateSegment, lookSegment, mapSegment, dataSegment, partSegment} {
-		def, err := types.Type(ctx, "engram.world."+segment)
-		if err != nil {
-			return nil, err
-		}
-		if c.types[segment], err = idf.ParseType(def); err != nil {
-			return nil, err
-		}
+	segments := []string{itemSegment, jointSegment, stateSegment, lookSegment, mapSegment, dataSegment, partSegment}
+	names := slices.Clone(segments)
+	for i := range names {
+		names[i] = "engram.world." + names[i]
 	}
-	for _, name := range besideTypes {
-		def, err := types.Type(ctx, name)
-		if engram.CodeOf(err) == engram.NotFound {
+	names = append(names, besideTypes...)
+	defs, failed := make([]engram.TypeDef, len(names)), make([]error, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names { // at once: each may take a way to a server and back
+		asked.Go(func() { defs[i], failed[i] = types.Type(ctx, name) })
+	}
+	asked.Wait()
+	for i, name := range names {
+		if i < len(segments) {
+			name = segments[i]
+		} else if engram.CodeOf(failed[i]) == engram.NotFound {
 			continue
 		}
-		if err != nil {
-			return nil, err
+		err := failed[i]
+		if err == nil {
+			c.types[name], err = idf.ParseType(defs[i])
 		}
-		if c.types[name], err = idf.ParseType(def); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -108,6 +115,83 @@ func (c *Codec) EncodeState(s *State) (engram.Payload, error) {
 // EncodeLook returns a look as a payload of World/Observation.
 func (c *Codec) EncodeLook(l *Look) (engram.Payload, error) {
 	return c.encode(lookSegment, lookValue(l))
+}
+
+// Encode returns an Item, Articulation, State, Map or Component, or a pointer to one, as its payload. The error is that of
+// values that no payload can hold.
+func (c *Codec) Encode(what any) (p engram.Payload, err error) {
+	switch v := what.(type) {
+	case Item:
+		what = &v
+	case Articulation:
+		what = &v
+	case State:
+		what = &v
+	case Map:
+		what = &v
+	case Component:
+		what = &v
+	}
+	_, p, err = c.encodeAny(what)
+	return p, err
+}
+
+// encodeAny returns what an update says as a payload, and the core segment of it.
+func (c *Codec) encodeAny(what any) (segment string, p engram.Payload, err error) {
+	switch v := what.(type) {
+	case *Item:
+		p, err = c.EncodeItem(v)
+		return itemSegment, p, err
+	case *Articulation:
+		p, err = c.EncodeJoint(v)
+		return jointSegment, p, err
+	case *State:
+		p, err = c.EncodeState(v)
+		return stateSegment, p, err
+	case *Map:
+		p, err = c.EncodeMap(v)
+		return mapSegment, p, err
+	case *Component:
+		p, err = c.EncodeComponent(v)
+		return partSegment, p, err
+	case []byte:
+		p, err = c.EncodeMapData(v)
+		return dataSegment, p, err
+	}
+	return "", p, engram.Errorf(engram.Internal, "world", "a statement of %T", what)
+}
+
+// Decode reads a payload that Encode has made: an Item, Articulation, State, Map or Component as it is said there, and nothing is
+// checked of it. The error is Corrupt if it cannot be read, TypeMismatch if it is of another type.
+func (c *Codec) Decode(p engram.Payload) (any, error) {
+	for _, segment := range []string{itemSegment, jointSegment, stateSegment, mapSegment, partSegment} {
+		t := c.types[segment]
+		if t.Name() != p.Type {
+			continue
+		}
+		if segment == itemSegment {
+			if it, ok := wireItem(p.Bytes); ok {
+				return *it, nil
+			}
+		}
+		decoded, err := t.Decode(p.Bytes)
+		if err != nil {
+			return nil, engram.Errorf(engram.Corrupt, p.Type, "%w", err)
+		}
+		v, _ := decoded.(map[string]any)
+		switch segment {
+		case itemSegment:
+			return *itemOf(v), nil
+		case jointSegment:
+			return *jointOf(v), nil
+		case stateSegment:
+			return *stateOf(v), nil
+		case mapSegment:
+			return *mapOf(v), nil
+		}
+		return *componentOf(v), nil
+	}
+	return nil, engram.Errorf(engram.TypeMismatch, p.Type, "the world is made of no such payloads; state an item, articulation, state, map or component")
 }
 
 func (c *Codec) encode(segment string, v map[string]any) (engram.Payload, error) {

@@ -28,8 +28,9 @@ func (m *Memory) isCurrent(epoch uint64) bool {
 // batch is something that came of the memories.
 type batch struct {
 	items []engram.Item
-	to    []Mark // all up to these has come with it
-	own   Mark   // what the provider itself said has come up to it
+	to    []Mark          // all up to these has come with it
+	own   map[string]Mark // up to where what providers say in the own memory World has come
+	lost  Mark            // where something was lost, of whomever
 	// whole are memories of which there is nothing but the items; but for what arrived after a copy that answered.
 	whole  []string
 	copies []engram.CopyUsed
@@ -47,8 +48,14 @@ func (m reader) Apply(epoch uint64, updates []engram.Update) (anew []string, err
 		if u.Supersedes && ofSeveral(u.ID.CoreSegment()) {
 			anew = append(anew, memory)
 		}
-		if memory == ownMemory && u.ID.ProviderSegment() == m.provider || u.Dropped > 0 && m.follower.Epoch(ownMemory) == epoch {
-			b.own = Mark{Epoch: epoch, Number: u.Number} // what of it was lost has a lower number
+		if memory == ownMemory {
+			if b.own == nil {
+				b.own = map[string]Mark{}
+			}
+			b.own[u.ID.ProviderSegment()] = Mark{Epoch: epoch, Number: u.Number}
+		}
+		if u.Dropped > 0 && m.follower.Epoch(ownMemory) == epoch {
+			b.lost = Mark{Epoch: epoch, Number: u.Number} // what was lost has a lower number
 		}
 		if u.Snapshot != nil {
 			b.items = append(b.items, engram.Item{ID: u.ID, Snapshot: u.Snapshot})

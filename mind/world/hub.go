@@ -17,8 +17,8 @@ type hub struct {
 	follower *follow.Follower // has the marks; nil if nothing is followed
 	mu       sync.Mutex
 	builder  *Builder
-	forest   *Forest // what the builder came to; nil since a change
-	heard    Mark    // of what its provider said, of what came since it was cleared
+	forest   *Forest               // what the builder came to; nil since a change
+	turns    map[string]*writeTurn // of providers that write
 	watchers map[*watcher]bool
 	// seek looks for what was written up to marks elsewhere than in the news; nil if there
 	// is nowhere else. It is called by one goroutine at a time.
@@ -29,7 +29,7 @@ type hub struct {
 }
 
 func newHub(rules Rules) *hub {
-	return &hub{Marks: &follow.Marks{}, builder: NewBuilder(rules), watchers: map[*watcher]bool{}}
+	return &hub{Marks: &follow.Marks{}, builder: NewBuilder(rules), watchers: map[*watcher]bool{}, turns: map[string]*writeTurn{}}
 }
 
 // change changes the world up to marks by f, which returns the names of the items, each with the time from
@@ -45,16 +45,17 @@ func (h *hub) change(f func(*Builder) map[string]engram.Time, to ...Mark) {
 	h.Reach(to...)
 }
 
-// settle waits until the world has update number of what its provider says, which was written
+// settle waits until the world has update number of what a provider says, which was written
 // in an epoch or, if the server began anew just before, in the next one. It returns the mark,
-// and whether the world has the update.
-func (h *hub) settle(ctx context.Context, wrote Mark) (Mark, bool) {
+// and whether the world has the update. It is the turn of the provider.
+func (h *hub) settle(ctx context.Context, provider string, wrote Mark) (Mark, bool) {
 	for {
 		news, ended := h.News()
 		h.mu.Lock()
-		to := Mark{Epoch: h.heard.Epoch, Number: wrote.Number}
-		heard := h.heard.Number >= wrote.Number
+		newest := h.turns[provider].heard
 		h.mu.Unlock()
+		to := Mark{Epoch: newest.Epoch, Number: wrote.Number}
+		heard := newest.Number >= wrote.Number
 		if heard && h.Has(to) {
 			return to, true
 		}

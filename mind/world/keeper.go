@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -18,6 +17,10 @@ type update struct {
 	time       engram.Time
 	confidence float64
 	what       any // *Item, *Articulation, *State, *Map, *Component, or the data of a map as []byte
+
+	// The core segment that it is written to, and how. They are empty before it was checked; it does not change afterwards.
+	segment string
+	payload engram.Payload
 }
 
 // sourced returns an Invalid error for what says something and not where that comes from.
@@ -62,8 +65,7 @@ type keeper struct {
 	// storeData stores the data of a map, of which no world has more than that they are there; none are deleted.
 	storeData func(ctx context.Context, name string, t engram.Time, data []byte) error
 
-	writing sync.Mutex  // held from what is read to what is written in its place
-	stated  engram.Time // the time that was stated last
+	stated engram.Time // the time that was stated last; under the provider's turn
 }
 
 // tick returns the time of what is said next: later than all before, and than what it takes the
@@ -95,8 +97,11 @@ func lastSaid[S any](k *keeper, all []*S, said func(*S) *Said) engram.Time {
 
 // write reads the world, and stores what change makes of it, which may place some items.
 func (k *keeper) write(ctx context.Context, placed []string, change func(*Forest) ([]update, error)) ([]error, Mark, error) {
-	k.writing.Lock()
-	defer k.writing.Unlock()
+	release, err := k.takeTurn(ctx, k.provider)
+	if err != nil {
+		return nil, Mark{}, err
+	}
+	defer release()
 	f, err := k.upToDate(ctx, placed)
 	if err != nil {
 		return nil, Mark{}, err
@@ -114,7 +119,7 @@ func (k *keeper) write(ctx context.Context, placed []string, change func(*Forest
 }
 
 // upToDate returns the world with all that the provider has stated, and that items that it is about to place are
-// robots. writing is held.
+// robots. It is the turn of the provider.
 func (k *keeper) upToDate(ctx context.Context, placed []string) (*Forest, error) {
 	if err := k.begin(ctx); err != nil {
 		return nil, err
@@ -246,7 +251,7 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 				refused = append(refused, Refusal{by.Name, err})
 				continue
 			}
-			u := update{by.Name, now, 1, it.upright()}
+			u := update{name: by.Name, time: now, confidence: 1, what: it.upright()}
 			revised[by.Name] = &u
 			stated, updates = append(stated, by.Name), append(updates, u)
 		}
@@ -290,11 +295,19 @@ func (k *keeper) revisedItem(f *Forest, by NamedItem, before *update) (Item, eng
 // PlacesItself reports whether an item is a robot, by what is said of it or others say, and of its place or parent
 // something is said that does not count, since neither the provider nor the robot of its memory World is it.
 func PlacesItself(f *Forest, it NamedItem, provider, robot string) bool {
-	if provider == it.Name || robot == it.Name || it.Placement == nil && (it.Structure == nil || it.Structure.Parent == "") {
-		return false
-	}
-	n := f.any(it.Name)
-	return it.Is(KindRobot) || n != nil && slices.Contains(kindsOf(f.rules.living(unremoved(n.said, provider, robot))), KindRobot)
+	return PlacesOther(it, provider, robot) && (it.Is(KindRobot) || SaidRobot(f, it.Name, provider, robot))
+}
+
+// PlacesOther reports whether of an item's place or parent something is said, and neither the provider nor the robot of its
+// memory World is it.
+func PlacesOther(it NamedItem, provider, robot string) bool {
+	return provider != it.Name && robot != it.Name && (it.Placement != nil || it.Structure != nil && it.Structure.Parent != "")
+}
+
+// SaidRobot reports whether an item is a robot by what is said of it, whatever the provider says of its being removed.
+func SaidRobot(f *Forest, name, provider, robot string) bool {
+	n := f.any(name)
+	return n != nil && slices.Contains(kindsOf(f.rules.living(unremoved(n.said, provider, robot))), KindRobot)
 }
 
 // checkPlace returns a Conflict error for the place of a robot that the provider has no say in.
@@ -328,7 +341,7 @@ func (k *keeper) UpdatePose(ctx context.Context, name, frame string, p pose.Pose
 			m, _ := f.Get(name)
 			it.Placement.Frame = m.parent()
 		}
-		return []update{{name, now, 1, it.upright()}}, cmp.Or(it.Check(name), k.checkPlace(f, NamedItem{name, Item{Placement: it.Placement}}))
+		return []update{{name: name, time: now, confidence: 1, what: it.upright()}}, cmp.Or(it.Check(name), k.checkPlace(f, NamedItem{name, Item{Placement: it.Placement}}))
 	})
 }
 
@@ -359,7 +372,7 @@ func (k *keeper) Attach(ctx context.Context, name, parent string, at *pose.Pose)
 		}
 		it.Structure = &Structure{parent, now}
 		it.Placement = &Placement{parent, where.Pose, where.Cov, now}
-		return []update{{name, now, 1, it.upright()}}, it.Check(name)
+		return []update{{name: name, time: now, confidence: 1, what: it.upright()}}, it.Check(name)
 	})
 }
 
@@ -391,7 +404,7 @@ func (k *keeper) Remove(ctx context.Context, name, reason string, children Child
 		}
 		for _, gone := range below {
 			said, now := k.own(f, gone.Name)
-			updates = append(updates, update{gone.Name, now, 1, &Item{Source: said.Source, Removed: &Removal{reason, now}}})
+			updates = append(updates, update{name: gone.Name, time: now, confidence: 1, what: &Item{Source: said.Source, Removed: &Removal{reason, now}}})
 		}
 		return updates, nil
 	})
@@ -404,13 +417,13 @@ func (k *keeper) orphan(f *Forest, c, parent *Merged) update {
 	above := f.item(parent.Name)
 	if f.frameOf(above) == none {
 		it.Placement = nil
-		return update{c.Name, now, 1, &it}
+		return update{name: c.Name, time: now, confidence: 1, what: &it}
 	}
 	frame := f.in(above)
 	if at, err := f.Pose(frame.name, c.Name); err == nil {
 		it.Placement = &Placement{frame.name, at.Pose, at.Cov, now}
 	}
-	return update{c.Name, now, 1, &it}
+	return update{name: c.Name, time: now, confidence: 1, what: &it}
 }
 
 // Withdraw implements [Model].
@@ -449,8 +462,8 @@ func (k *keeper) revisedState(f *Forest, s State, confidence float64, stated boo
 			continue
 		}
 		if mine = max(mine, o.Time); o.Name != usual && o.State.Value != nil {
-			updates = append(updates, update{o.Name, k.tick(o.Time), 1, &State{Item: s.Item, Name: s.Name}})
+			updates = append(updates, update{name: o.Name, time: k.tick(o.Time), confidence: 1, what: &State{Item: s.Item, Name: s.Name}})
 		}
 	}
-	return append(updates, update{usual, k.tick(mine), confidence, &s}), engram.CheckName(s.Name)
+	return append(updates, update{name: usual, time: k.tick(mine), confidence: confidence, what: &s}), engram.CheckName(s.Name)
 }

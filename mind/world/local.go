@@ -13,7 +13,7 @@ import (
 type Local struct {
 	keeper
 	epoch  uint64
-	number uint64   // of the last update; under writing
+	number uint64   // of the last update; under the turn
 	data   sync.Map // of maps, by name
 }
 

@@ -343,19 +343,19 @@ func (k *keeper) SetMap(ctx context.Context, name string, m Map, data []byte) (M
 func (k *keeper) revisedMap(f *Forest, name string, m Map, data []byte) (updates []update, err error) {
 	said := lastSaid(k, f.maps.said[name], func(s *MapStatement) *Said { return &s.Said })
 	if said != 0 && data == nil && reflect.ValueOf(m).IsZero() {
-		return []update{{name, k.tick(said), 1, &m}}, nil // it is taken back
+		return []update{{name: name, time: k.tick(said), confidence: 1, what: &m}}, nil // it is taken back
 	}
 	if data != nil {
 		m.SHA256 = checksum(data)
 		if m.Link, err = engram.NewID(ownMemory, dataSegment, k.provider, name); err != nil {
 			return nil, err
 		}
-		updates = append(updates, update{name, k.tick(said), 1, data})
+		updates = append(updates, update{name: name, time: k.tick(said), confidence: 1, what: data})
 	}
 	if is, err := f.Maps().Get(name); err == nil && m.Link == (engram.ID{}) && m.SHA256 != "" && m.SHA256 == is.Map.SHA256 && is.Robot == k.robot {
 		m.Link = is.Map.Link // the data are the same
 	}
-	return append(updates, update{name, k.tick(said), 1, &m}), m.Check(name)
+	return append(updates, update{name: name, time: k.tick(said), confidence: 1, what: &m}), m.Check(name)
 }
 
 // SetComponent implements [Model].

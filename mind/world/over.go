@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -24,8 +25,8 @@ type Memory struct {
 
 	owners []uint64 // epochs of the owners of copies, when these were asked last; under the hub's lock
 
-	unsure bool           // whether the world has what was written last; under writing
-	most   map[string]int // bytes that the server keeps of an entity, by core segment; nil before it was asked; under writing
+	unsure atomic.Int64                   // writes of which the world may lack something; 0 once it was read after them
+	most   atomic.Pointer[map[string]int] // bytes that the server keeps of an entity, by core segment; nil before it was asked
 
 	opening func(done, of int) // until the world is open; nil for nobody
 }
@@ -86,7 +87,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	m := &Memory{svc: svc, codec: codec}
 	h := newHub(rules)
 	h.builder.robot = codec.robot
-	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, hear: m.hear, check: m.check, store: m.commit, storeData: m.commitData}
+	m.keeper = *m.keeperOf(h, provider, o.source, o.now)
 	m.current = m.isCurrent
 	if m.patterns, err = o.patterns(codec.Patterns()); err != nil {
 		return nil, err
@@ -148,6 +149,9 @@ func inMemory(p engram.Pattern, memories engram.NameSelector) engram.Pattern {
 // Robot returns the name of the robot whose memory World it is; "" if it has none.
 func (m *Memory) Robot() string { return m.codec.robot }
 
+// Codec returns how the world is written and read.
+func (m *Memory) Codec() *Codec { return m.codec }
+
 // Close ends the world: calls fail with Canceled from then on. It waits for what it does in
 // the background.
 func (m *Memory) Close() error { return m.follower.Close() }
@@ -198,9 +202,7 @@ func (m *Memory) take(came batch) {
 			names = b.unsay(m.goneFrom(&came))
 		}
 		m.putAll(b, m.told(came.items), names)
-		if came.own.Number > 0 {
-			m.heard = came.own
-		}
+		m.noteHeardLocked(came.own, came.lost)
 		return names
 	}, came.to...)
 }
@@ -379,22 +381,26 @@ const (
 
 // check returns an error for each update that no payload can hold, or that is larger than what the server keeps of
 // one entity.
-func (m *Memory) check(ctx context.Context, updates []update) []error {
-	_, _, failed := m.encodeAll(ctx, updates)
+func (m *Memory) check(ctx context.Context, provider string, updates []update) []error {
+	_, _, failed := m.encodeAll(ctx, provider, updates)
 	return failed
 }
 
-// encodeAll returns updates as they are committed, with their places, and errors for the others.
-func (m *Memory) encodeAll(ctx context.Context, updates []update) (encoded []engram.EntityUpdate, places []int, failed []error) {
+// encodeAll returns updates of a provider as they are committed, with their places, and errors for the others.
+func (m *Memory) encodeAll(ctx context.Context, provider string, updates []update) (encoded []engram.EntityUpdate, places []int, failed []error) {
 	failed = make([]error, len(updates))
-	for i, u := range updates {
-		segment, p, err := m.encode(u.what)
+	for i := range updates {
+		u := &updates[i]
+		segment, p, err := u.segment, u.payload, error(nil)
+		if segment == "" {
+			segment, p, err = m.codec.encodeAny(u.what)
+		}
 		var id engram.ID
 		if err == nil {
-			id, err = engram.NewID(ownMemory, segment, m.provider, u.name)
+			id, err = engram.NewID(ownMemory, segment, provider, u.name)
 		}
 		if most := m.mostBytes(ctx, segment, len(p.Bytes)); err == nil && most < math.MaxInt {
-			if size := m.largest(&u, len(p.Bytes)); size > most {
+			if size := m.largest(u, len(p.Bytes)); size > most {
 				err = engram.Errorf(engram.Exhausted, u.name, "what is said of it takes %d bytes, and the server keeps at most %d of one entity of %s/%s; say less, such as an outline of fewer corners",
 					size, most, ownMemory, segment)
 			}
@@ -402,6 +408,7 @@ func (m *Memory) encodeAll(ctx context.Context, updates []update) (encoded []eng
 		if failed[i] = err; err != nil {
 			continue
 		}
+		u.segment, u.payload = segment, p
 		in := engram.NewInstance(p)
 		in.Confidence = float32(u.confidence)
 		encoded = append(encoded, engram.EntityUpdate{Entity: id, Time: u.time, Instances: []engram.Instance{in}})
@@ -441,19 +448,24 @@ func (m *Memory) largest(u *update, size int) int {
 // it does not tell, it refuses itself.
 func (m *Memory) mostBytes(ctx context.Context, segment string, size int) int {
 	const small = 64 << 10 // which the bounds of every server leave room for
-	if size > small && m.most == nil {
+	if size <= small {
+		return math.MaxInt
+	}
+	most := m.most.Load()
+	if most == nil {
 		found, _ := m.svc.Describe(ctx, engram.MustPattern(ownMemory+"/*"))
-		if len(found) > 0 {
-			m.most = map[string]int{}
-		}
+		most = &map[string]int{}
 		for _, d := range found {
 			if d.ID.Level() == engram.LevelCoreSegment && d.History.MaxBytes > 0 {
-				m.most[d.ID.CoreSegment()] = int(d.History.MaxBytes)
+				(*most)[d.ID.CoreSegment()] = int(d.History.MaxBytes)
 			}
 		}
+		if len(found) > 0 {
+			m.most.Store(most)
+		}
 	}
-	if most, known := m.most[segment]; known && size > small {
-		return most
+	if n, known := (*most)[segment]; known {
+		return n
 	}
 	return math.MaxInt
 }
@@ -478,18 +490,18 @@ func chunks(updates []engram.EntityUpdate) iter.Seq[[]engram.EntityUpdate] {
 	}
 }
 
-// commit writes updates in one commit, or in several if they are many.
-func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, error) {
-	encoded, places, failed := m.encodeAll(ctx, updates)
+// commit writes updates of a provider, whose turn it is, in one commit, or in several if they are many.
+func (m *Memory) commit(ctx context.Context, provider string, updates []update) ([]error, Mark, error) {
+	encoded, places, failed := m.encodeAll(ctx, provider, updates)
 	if len(encoded) == 0 {
 		return failed, Mark{}, nil
 	}
 	wrote := Mark{Epoch: m.follower.Epoch(ownMemory)}
 	m.mu.Lock()
-	m.heard = Mark{}
+	m.turns[provider].heard = Mark{}
 	m.mu.Unlock()
-	m.unsure = true
 	var results []engram.UpdateResult
+	lost := false // an answer
 	for part := range chunks(encoded) {
 		err := follow.Outlast(ctx, func() error {
 			// Committed twice, as when an answer was lost, it is the same as once: it has its time.
@@ -500,6 +512,9 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 			return err
 		})
 		if err != nil && len(results) == 0 {
+			if code := engram.CodeOf(err); code == engram.Unavailable || code == engram.Canceled {
+				m.unsure.Add(1) // it may be there
+			}
 			return nil, Mark{}, err
 		}
 		if err != nil { // those before are there
@@ -507,22 +522,32 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 			for j, i := range places[len(results):] {
 				what := "it was not stated"
 				if j < len(part) && (code == engram.Unavailable || code == engram.Canceled) {
-					what = "whether it was stated is not known"
+					what, lost = "whether it was stated is not known", true
 				}
 				failed[i] = engram.Errorf(code, updates[i].name, what+": %w", err)
 			}
 			break
 		}
 	}
+	var told uint64 // the number of the last of which there will be news: who may only write hears nothing
 	for i, r := range results {
 		failed[places[i]] = r.Err
 		wrote.Number = max(wrote.Number, r.Number)
+		if engram.VisibilityIn(engram.ScopeOf(ctx), encoded[i].Entity) == engram.Visible {
+			told = max(told, r.Number)
+		}
 	}
 	// The number of an update alone does not say in which epoch it was written; its news do.
 	patient, cancel := context.WithTimeout(ctx, newsTimeout)
 	defer cancel()
-	mark, has := m.settle(patient, wrote)
-	if m.unsure = !has; mark.Epoch == 0 && mark.Number != 0 {
+	mark, has := m.settle(patient, provider, Mark{Epoch: wrote.Epoch, Number: told})
+	if !has || lost {
+		m.unsure.Add(1)
+	}
+	if mark.Number = wrote.Number; told == 0 && mark.Number != 0 {
+		mark.Epoch = wrote.Epoch
+	}
+	if mark.Epoch == 0 && mark.Number != 0 {
 		return nil, Mark{}, engram.Errorf(engram.Unavailable, "world", "it was written, but no news of it come from the server, so there is no mark of it; say it again to have one")
 	}
 	return failed, mark, nil
@@ -533,11 +558,14 @@ const newsTimeout = 10 * time.Second
 
 // catchUp reads what was written last if it is not known whether the world has it.
 func (m *Memory) catchUp(ctx context.Context) error {
-	if !m.unsure {
+	writes := m.unsure.Load()
+	if writes == 0 {
 		return nil
 	}
 	r, err := m.read(ctx, ownMemory)
-	m.unsure = err != nil || len(follow.Unreached(r)) > 0
+	if err == nil && len(follow.Unreached(r)) == 0 {
+		m.unsure.CompareAndSwap(writes, 0) // unless there was another one meanwhile
+	}
 	return err
 }
 
@@ -554,33 +582,9 @@ func (m *Memory) hear(ctx context.Context, items []string) error {
 	return nil
 }
 
-func (m *Memory) encode(what any) (segment string, p engram.Payload, err error) {
-	switch v := what.(type) {
-	case *Item:
-		p, err = m.codec.EncodeItem(v)
-		return itemSegment, p, err
-	case *Articulation:
-		p, err = m.codec.EncodeJoint(v)
-		return jointSegment, p, err
-	case *State:
-		p, err = m.codec.EncodeState(v)
-		return stateSegment, p, err
-	case *Map:
-		p, err = m.codec.EncodeMap(v)
-		return mapSegment, p, err
-	case *Component:
-		p, err = m.codec.EncodeComponent(v)
-		return partSegment, p, err
-	case []byte:
-		p, err = m.codec.EncodeMapData(v)
-		return dataSegment, p, err
-	}
-	return "", p, engram.Errorf(engram.Internal, "world", "a statement of %T", what)
-}
-
 // commitData writes the data of a map. No world has them, so there is no news of it to wait for.
-func (m *Memory) commitData(ctx context.Context, name string, t engram.Time, data []byte) error {
-	encoded, _, failed := m.encodeAll(ctx, []update{{name, t, 1, data}})
+func (m *Memory) commitData(ctx context.Context, provider, name string, t engram.Time, data []byte) error {
+	encoded, _, failed := m.encodeAll(ctx, provider, []update{{name: name, time: t, confidence: 1, what: data}})
 	if failed[0] != nil {
 		return failed[0]
 	}

@@ -45,8 +45,11 @@ func (u *update) entity() entity { return entity{u.name, reflect.TypeOf(u.what)}
 
 // StateAll implements [Model].
 func (k *keeper) StateAll(ctx context.Context, dryRun bool, all ...Stated) ([]error, Mark, error) {
-	k.writing.Lock()
-	defer k.writing.Unlock()
+	release, err := k.takeTurn(ctx, k.provider)
+	if err != nil {
+		return nil, Mark{}, err
+	}
+	defer release()
 	f, err := k.upToDate(ctx, placedOf(func(yield func(NamedItem) bool) {
 		for _, s := range all {
 			if it, is := s.What.(Item); is && !yield(NamedItem{s.Name, it}) {
@@ -129,7 +132,7 @@ func (t *together) take(all []Stated) {
 	}
 	for i, u := range t.updates {
 		if m, is := u.what.(*Map); is && u.time == t.last[u.entity()] && t.leaves(u.name, m) {
-			t.updates, t.of = append(t.updates, update{u.name, u.time, 1, []byte{}}), append(t.of, t.of[i])
+			t.updates, t.of = append(t.updates, update{name: u.name, time: u.time, confidence: 1, what: []byte{}}), append(t.of, t.of[i])
 		}
 	}
 }
@@ -177,14 +180,14 @@ func (t *together) updatesOf(s *Stated) ([]update, error) {
 	case Item:
 		var before *update
 		if last, back := t.last[entity{name, reflect.TypeFor[*Item]()}]; back {
-			before = &update{name, last, 1, &Item{Source: k.source}}
+			before = &update{name: name, time: last, confidence: 1, what: &Item{Source: k.source}}
 		}
 		it, now, err := k.revisedItem(t.f, NamedItem{name, v}, before)
-		return []update{{name, now, 1, it.upright()}}, cmp.Or(once(InWorld), err)
+		return []update{{name: name, time: now, confidence: 1, what: it.upright()}}, cmp.Or(once(InWorld), err)
 	case Articulation:
 		_, back := t.last[entity{name, reflect.TypeFor[*Articulation]()}]
 		a, now, err := k.revisedJoint(t.f, name, v, back)
-		return []update{{name, now, 1, a}}, cmp.Or(once(inJoint), err)
+		return []update{{name: name, time: now, confidence: 1, what: a}}, cmp.Or(once(inJoint), err)
 	case State:
 		name = v.Item + "/" + v.Name
 		updates, err := k.revisedState(t.f, v, s.Confidence, t.items[v.Item])
@@ -194,7 +197,7 @@ func (t *together) updatesOf(s *Stated) ([]update, error) {
 		return updates, cmp.Or(once(inMap), err)
 	case Component:
 		c, now, err := k.revisedComponent(t.f, name, v)
-		return []update{{name, now, 1, c}}, cmp.Or(once(inPart), err)
+		return []update{{name: name, time: now, confidence: 1, what: c}}, cmp.Or(once(inPart), err)
 	case Withdrawal:
 		return t.withdrawal(name, v), engram.CheckName(name)
 	}
@@ -206,12 +209,12 @@ func (t *together) withdrawal(name string, w Withdrawal) (updates []update) {
 	k, f := t.k, t.f
 	back := func(name string, said *Said, says bool, nothing any) {
 		if says && k.says(said) {
-			updates = append(updates, update{name, k.tick(said.Time), 1, nothing})
+			updates = append(updates, update{name: name, time: k.tick(said.Time), confidence: 1, what: nothing})
 		}
 	}
 	if w.Item {
 		_, now := k.own(f, name)
-		updates = append(updates, update{name, now, 1, &Item{}})
+		updates = append(updates, update{name: name, time: now, confidence: 1, what: &Item{}})
 	}
 	var beside rare
 	if n := f.any(name); n != nil {

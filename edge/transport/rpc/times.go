@@ -53,6 +53,7 @@ var timeMembers = func() map[protoreflect.FullName]bool {
 		"AskRequest": {"at", "as_of"},
 
 		"WorldQuestion":    {"at", "as_of"},
+		"WorldWriter":      {"now"},
 		"WorldDiffRequest": {"from", "to"},
 		"WorldItem":        {"time"},
 		"WorldState":       {"time", "since"},

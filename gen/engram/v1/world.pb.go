@@ -5,8 +5,9 @@
 // source: engram/v1/world.proto
 
 // Questions about the world that a memory server has made of its memory World and of what lies
-// beside it. The server keeps that world for all who may read the same; what the caller may not
-// read is not in it. docs/world.md explains the ideas.
+// beside it, and statements for it. The server keeps that world for all who may read the same; what
+// the caller may not read is not in it. What the caller may not write is refused as if it was
+// committed. docs/world.md explains the ideas.
 //
 // Times are nanoseconds since the Unix epoch. Lengths are metres and angles radians.
 //
@@ -29,6 +30,59 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// WorldSource is where a statement comes from.
+type WorldSource int32
+
+const (
+	WorldSource_WORLD_SOURCE_UNSET           WorldSource = 0
+	WorldSource_WORLD_SOURCE_PERCEPTION      WorldSource = 1
+	WorldSource_WORLD_SOURCE_PRIOR_KNOWLEDGE WorldSource = 2
+	WorldSource_WORLD_SOURCE_OPERATOR        WorldSource = 3
+)
+
+// Enum value maps for WorldSource.
+var (
+	WorldSource_name = map[int32]string{
+		0: "WORLD_SOURCE_UNSET",
+		1: "WORLD_SOURCE_PERCEPTION",
+		2: "WORLD_SOURCE_PRIOR_KNOWLEDGE",
+		3: "WORLD_SOURCE_OPERATOR",
+	}
+	WorldSource_value = map[string]int32{
+		"WORLD_SOURCE_UNSET":           0,
+		"WORLD_SOURCE_PERCEPTION":      1,
+		"WORLD_SOURCE_PRIOR_KNOWLEDGE": 2,
+		"WORLD_SOURCE_OPERATOR":        3,
+	}
+)
+
+func (x WorldSource) Enum() *WorldSource {
+	p := new(WorldSource)
+	*p = x
+	return p
+}
+
+func (x WorldSource) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WorldSource) Descriptor() protoreflect.EnumDescriptor {
+	return file_engram_v1_world_proto_enumTypes[0].Descriptor()
+}
+
+func (WorldSource) Type() protoreflect.EnumType {
+	return &file_engram_v1_world_proto_enumTypes[0]
+}
+
+func (x WorldSource) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WorldSource.Descriptor instead.
+func (WorldSource) EnumDescriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{0}
+}
 
 type WorldFilter_Presence int32
 
@@ -63,11 +117,11 @@ func (x WorldFilter_Presence) String() string {
 }
 
 func (WorldFilter_Presence) Descriptor() protoreflect.EnumDescriptor {
-	return file_engram_v1_world_proto_enumTypes[0].Descriptor()
+	return file_engram_v1_world_proto_enumTypes[1].Descriptor()
 }
 
 func (WorldFilter_Presence) Type() protoreflect.EnumType {
-	return &file_engram_v1_world_proto_enumTypes[0]
+	return &file_engram_v1_world_proto_enumTypes[1]
 }
 
 func (x WorldFilter_Presence) Number() protoreflect.EnumNumber {
@@ -77,6 +131,56 @@ func (x WorldFilter_Presence) Number() protoreflect.EnumNumber {
 // Deprecated: Use WorldFilter_Presence.Descriptor instead.
 func (WorldFilter_Presence) EnumDescriptor() ([]byte, []int) {
 	return file_engram_v1_world_proto_rawDescGZIP(), []int{7, 0}
+}
+
+// What becomes of items that have it as their parent.
+type WorldRemoveRequest_Children int32
+
+const (
+	WorldRemoveRequest_CHILDREN_REFUSE WorldRemoveRequest_Children = 0 // nothing is removed: the error is "conflict"
+	WorldRemoveRequest_CHILDREN_REMOVE WorldRemoveRequest_Children = 1 // all below is removed, too
+	WorldRemoveRequest_CHILDREN_ORPHAN WorldRemoveRequest_Children = 2 // they have no parent then, and stay where they are
+)
+
+// Enum value maps for WorldRemoveRequest_Children.
+var (
+	WorldRemoveRequest_Children_name = map[int32]string{
+		0: "CHILDREN_REFUSE",
+		1: "CHILDREN_REMOVE",
+		2: "CHILDREN_ORPHAN",
+	}
+	WorldRemoveRequest_Children_value = map[string]int32{
+		"CHILDREN_REFUSE": 0,
+		"CHILDREN_REMOVE": 1,
+		"CHILDREN_ORPHAN": 2,
+	}
+)
+
+func (x WorldRemoveRequest_Children) Enum() *WorldRemoveRequest_Children {
+	p := new(WorldRemoveRequest_Children)
+	*p = x
+	return p
+}
+
+func (x WorldRemoveRequest_Children) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WorldRemoveRequest_Children) Descriptor() protoreflect.EnumDescriptor {
+	return file_engram_v1_world_proto_enumTypes[2].Descriptor()
+}
+
+func (WorldRemoveRequest_Children) Type() protoreflect.EnumType {
+	return &file_engram_v1_world_proto_enumTypes[2]
+}
+
+func (x WorldRemoveRequest_Children) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WorldRemoveRequest_Children.Descriptor instead.
+func (WorldRemoveRequest_Children) EnumDescriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{58, 0}
 }
 
 // WorldQuestion says of which world something is asked.
@@ -3702,11 +3806,865 @@ func (x *WorldBytes) GetNotes() []string {
 	return nil
 }
 
+// WorldWriter says who states something, and in which world.
+type WorldWriter struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Provider string                 `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	Source   WorldSource            `protobuf:"varint,2,opt,name=source,proto3,enum=engram.v1.WorldSource" json:"source,omitempty"` // of what a call states by itself
+	Robots   []string               `protobuf:"bytes,3,rep,name=robots,proto3" json:"robots,omitempty"`                             // as in WorldQuestion: what is stated may be in what they have
+	// What the time is, by the clock of who states it; the server's if it is not given.
+	Now           *int64 `protobuf:"varint,4,opt,name=now,proto3,oneof" json:"now,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldWriter) Reset() {
+	*x = WorldWriter{}
+	mi := &file_engram_v1_world_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldWriter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldWriter) ProtoMessage() {}
+
+func (x *WorldWriter) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldWriter.ProtoReflect.Descriptor instead.
+func (*WorldWriter) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *WorldWriter) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *WorldWriter) GetSource() WorldSource {
+	if x != nil {
+		return x.Source
+	}
+	return WorldSource_WORLD_SOURCE_UNSET
+}
+
+func (x *WorldWriter) GetRobots() []string {
+	if x != nil {
+		return x.Robots
+	}
+	return nil
+}
+
+func (x *WorldWriter) GetNow() int64 {
+	if x != nil && x.Now != nil {
+		return *x.Now
+	}
+	return 0
+}
+
+type WorldKnownRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Writer        *WorldWriter           `protobuf:"bytes,1,opt,name=writer,proto3" json:"writer,omitempty"`
+	Names         []string               `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"` // of items and joints
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldKnownRequest) Reset() {
+	*x = WorldKnownRequest{}
+	mi := &file_engram_v1_world_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldKnownRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldKnownRequest) ProtoMessage() {}
+
+func (x *WorldKnownRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldKnownRequest.ProtoReflect.Descriptor instead.
+func (*WorldKnownRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *WorldKnownRequest) GetWriter() *WorldWriter {
+	if x != nil {
+		return x.Writer
+	}
+	return nil
+}
+
+func (x *WorldKnownRequest) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+type WorldKnownThings struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Opening       *WorldOpening          `protobuf:"bytes,1,opt,name=opening,proto3" json:"opening,omitempty"`
+	Things        []*WorldKnown          `protobuf:"bytes,2,rep,name=things,proto3" json:"things,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldKnownThings) Reset() {
+	*x = WorldKnownThings{}
+	mi := &file_engram_v1_world_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldKnownThings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldKnownThings) ProtoMessage() {}
+
+func (x *WorldKnownThings) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldKnownThings.ProtoReflect.Descriptor instead.
+func (*WorldKnownThings) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *WorldKnownThings) GetOpening() *WorldOpening {
+	if x != nil {
+		return x.Opening
+	}
+	return nil
+}
+
+func (x *WorldKnownThings) GetThings() []*WorldKnown {
+	if x != nil {
+		return x.Things
+	}
+	return nil
+}
+
+// WorldKnown is what there is under a name. Its payloads are as in the memory World.
+type WorldKnown struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Item          *Payload               `protobuf:"bytes,2,opt,name=item,proto3" json:"item,omitempty"`       // what all say of it, merged; none if there is no such item
+	Own           *Payload               `protobuf:"bytes,3,opt,name=own,proto3" json:"own,omitempty"`         // what the provider itself says of it; none if it never said anything
+	Joint         *Payload               `protobuf:"bytes,4,opt,name=joint,proto3" json:"joint,omitempty"`     // the joint of the name
+	Missing       string                 `protobuf:"bytes,5,opt,name=missing,proto3" json:"missing,omitempty"` // why there is no such item
+	Robot         bool                   `protobuf:"varint,6,opt,name=robot,proto3" json:"robot,omitempty"`    // somebody says that it is a robot, whose place counts from itself only
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldKnown) Reset() {
+	*x = WorldKnown{}
+	mi := &file_engram_v1_world_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldKnown) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldKnown) ProtoMessage() {}
+
+func (x *WorldKnown) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldKnown.ProtoReflect.Descriptor instead.
+func (*WorldKnown) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *WorldKnown) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *WorldKnown) GetItem() *Payload {
+	if x != nil {
+		return x.Item
+	}
+	return nil
+}
+
+func (x *WorldKnown) GetOwn() *Payload {
+	if x != nil {
+		return x.Own
+	}
+	return nil
+}
+
+func (x *WorldKnown) GetJoint() *Payload {
+	if x != nil {
+		return x.Joint
+	}
+	return nil
+}
+
+func (x *WorldKnown) GetMissing() string {
+	if x != nil {
+		return x.Missing
+	}
+	return ""
+}
+
+func (x *WorldKnown) GetRobot() bool {
+	if x != nil {
+		return x.Robot
+	}
+	return false
+}
+
+type WorldStateRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Writer *WorldWriter           `protobuf:"bytes,1,opt,name=writer,proto3" json:"writer,omitempty"` // with the first part, as is all up to dry_run
+	// The things are what files say: what they do not say of an item stays, their faults are told by where
+	// they are, and there are notes about what may not be as it is meant.
+	Content       bool          `protobuf:"varint,2,opt,name=content,proto3" json:"content,omitempty"`
+	DryRun        bool          `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"` // it is only checked
+	Things        []*WorldThing `protobuf:"bytes,4,rep,name=things,proto3" json:"things,omitempty"`
+	Last          bool          `protobuf:"varint,5,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldStateRequest) Reset() {
+	*x = WorldStateRequest{}
+	mi := &file_engram_v1_world_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldStateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldStateRequest) ProtoMessage() {}
+
+func (x *WorldStateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldStateRequest.ProtoReflect.Descriptor instead.
+func (*WorldStateRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *WorldStateRequest) GetWriter() *WorldWriter {
+	if x != nil {
+		return x.Writer
+	}
+	return nil
+}
+
+func (x *WorldStateRequest) GetContent() bool {
+	if x != nil {
+		return x.Content
+	}
+	return false
+}
+
+func (x *WorldStateRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *WorldStateRequest) GetThings() []*WorldThing {
+	if x != nil {
+		return x.Things
+	}
+	return nil
+}
+
+func (x *WorldStateRequest) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
+// WorldThing is one of several things that are stated: an item, articulation, state, map or component
+// as a payload of the memory World, or a withdrawal.
+type WorldThing struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Name       string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // of a state it is not needed
+	Payload    *Payload               `protobuf:"bytes,2,opt,name=payload,proto3" json:"payload,omitempty"`
+	Confidence float64                `protobuf:"fixed64,3,opt,name=confidence,proto3" json:"confidence,omitempty"` // of a state
+	Data       []byte                 `protobuf:"bytes,4,opt,name=data,proto3,oneof" json:"data,omitempty"`         // of a map
+	Withdrawal *WorldWithdrawal       `protobuf:"bytes,5,opt,name=withdrawal,proto3" json:"withdrawal,omitempty"`
+	At         string                 `protobuf:"bytes,6,opt,name=at,proto3" json:"at,omitempty"` // of a content: where it says so, such as "kitchen.yaml:7"
+	// Of an item of a content: the members of the description that it says; others stay. Without partial it
+	// says all.
+	Members       []string `protobuf:"bytes,7,rep,name=members,proto3" json:"members,omitempty"`
+	Partial       bool     `protobuf:"varint,8,opt,name=partial,proto3" json:"partial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldThing) Reset() {
+	*x = WorldThing{}
+	mi := &file_engram_v1_world_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldThing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldThing) ProtoMessage() {}
+
+func (x *WorldThing) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldThing.ProtoReflect.Descriptor instead.
+func (*WorldThing) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *WorldThing) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *WorldThing) GetPayload() *Payload {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+func (x *WorldThing) GetConfidence() float64 {
+	if x != nil {
+		return x.Confidence
+	}
+	return 0
+}
+
+func (x *WorldThing) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *WorldThing) GetWithdrawal() *WorldWithdrawal {
+	if x != nil {
+		return x.Withdrawal
+	}
+	return nil
+}
+
+func (x *WorldThing) GetAt() string {
+	if x != nil {
+		return x.At
+	}
+	return ""
+}
+
+func (x *WorldThing) GetMembers() []string {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *WorldThing) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
+// WorldWithdrawal says what a provider takes back under a name.
+type WorldWithdrawal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Item          bool                   `protobuf:"varint,1,opt,name=item,proto3" json:"item,omitempty"`
+	States        bool                   `protobuf:"varint,2,opt,name=states,proto3" json:"states,omitempty"`
+	Joints        bool                   `protobuf:"varint,3,opt,name=joints,proto3" json:"joints,omitempty"` // that move the item
+	Maps          bool                   `protobuf:"varint,4,opt,name=maps,proto3" json:"maps,omitempty"`     // of which it is the first item that they describe
+	Joint         bool                   `protobuf:"varint,5,opt,name=joint,proto3" json:"joint,omitempty"`   // of the name, as are the last two
+	Map           bool                   `protobuf:"varint,6,opt,name=map,proto3" json:"map,omitempty"`
+	Component     bool                   `protobuf:"varint,7,opt,name=component,proto3" json:"component,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldWithdrawal) Reset() {
+	*x = WorldWithdrawal{}
+	mi := &file_engram_v1_world_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldWithdrawal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldWithdrawal) ProtoMessage() {}
+
+func (x *WorldWithdrawal) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldWithdrawal.ProtoReflect.Descriptor instead.
+func (*WorldWithdrawal) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *WorldWithdrawal) GetItem() bool {
+	if x != nil {
+		return x.Item
+	}
+	return false
+}
+
+func (x *WorldWithdrawal) GetStates() bool {
+	if x != nil {
+		return x.States
+	}
+	return false
+}
+
+func (x *WorldWithdrawal) GetJoints() bool {
+	if x != nil {
+		return x.Joints
+	}
+	return false
+}
+
+func (x *WorldWithdrawal) GetMaps() bool {
+	if x != nil {
+		return x.Maps
+	}
+	return false
+}
+
+func (x *WorldWithdrawal) GetJoint() bool {
+	if x != nil {
+		return x.Joint
+	}
+	return false
+}
+
+func (x *WorldWithdrawal) GetMap() bool {
+	if x != nil {
+		return x.Map
+	}
+	return false
+}
+
+func (x *WorldWithdrawal) GetComponent() bool {
+	if x != nil {
+		return x.Component
+	}
+	return false
+}
+
+// WorldStated is what came of stating things, in parts.
+type WorldStated struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Opening *WorldOpening          `protobuf:"bytes,1,opt,name=opening,proto3" json:"opening,omitempty"`
+	// Of what was stated; none if nothing was.
+	Mark *WorldMark `protobuf:"bytes,2,opt,name=mark,proto3" json:"mark,omitempty"`
+	// Why things were not stated, one for each thing and empty for those that were; none at all if nothing
+	// is wrong. Of a content: what is wrong, in the order of its places.
+	Failed        []*Error `protobuf:"bytes,3,rep,name=failed,proto3" json:"failed,omitempty"`
+	Notes         []string `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`   // of a content
+	Stated        []string `protobuf:"bytes,5,rep,name=stated,proto3" json:"stated,omitempty"` // of a content of which only a part was stated: that, such as "item cup"
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldStated) Reset() {
+	*x = WorldStated{}
+	mi := &file_engram_v1_world_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldStated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldStated) ProtoMessage() {}
+
+func (x *WorldStated) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldStated.ProtoReflect.Descriptor instead.
+func (*WorldStated) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *WorldStated) GetOpening() *WorldOpening {
+	if x != nil {
+		return x.Opening
+	}
+	return nil
+}
+
+func (x *WorldStated) GetMark() *WorldMark {
+	if x != nil {
+		return x.Mark
+	}
+	return nil
+}
+
+func (x *WorldStated) GetFailed() []*Error {
+	if x != nil {
+		return x.Failed
+	}
+	return nil
+}
+
+func (x *WorldStated) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+func (x *WorldStated) GetStated() []string {
+	if x != nil {
+		return x.Stated
+	}
+	return nil
+}
+
+type WorldMoveRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Writer        *WorldWriter           `protobuf:"bytes,1,opt,name=writer,proto3" json:"writer,omitempty"`
+	Item          string                 `protobuf:"bytes,2,opt,name=item,proto3" json:"item,omitempty"`
+	Parent        string                 `protobuf:"bytes,3,opt,name=parent,proto3" json:"parent,omitempty"`
+	Pose          *WorldPose             `protobuf:"bytes,4,opt,name=pose,proto3" json:"pose,omitempty"` // in the parent, whatever it says of a frame; without it, where the item is
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldMoveRequest) Reset() {
+	*x = WorldMoveRequest{}
+	mi := &file_engram_v1_world_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldMoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldMoveRequest) ProtoMessage() {}
+
+func (x *WorldMoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldMoveRequest.ProtoReflect.Descriptor instead.
+func (*WorldMoveRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *WorldMoveRequest) GetWriter() *WorldWriter {
+	if x != nil {
+		return x.Writer
+	}
+	return nil
+}
+
+func (x *WorldMoveRequest) GetItem() string {
+	if x != nil {
+		return x.Item
+	}
+	return ""
+}
+
+func (x *WorldMoveRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *WorldMoveRequest) GetPose() *WorldPose {
+	if x != nil {
+		return x.Pose
+	}
+	return nil
+}
+
+type WorldRemoveRequest struct {
+	state         protoimpl.MessageState      `protogen:"open.v1"`
+	Writer        *WorldWriter                `protobuf:"bytes,1,opt,name=writer,proto3" json:"writer,omitempty"`
+	Item          string                      `protobuf:"bytes,2,opt,name=item,proto3" json:"item,omitempty"`
+	Reason        string                      `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Children      WorldRemoveRequest_Children `protobuf:"varint,4,opt,name=children,proto3,enum=engram.v1.WorldRemoveRequest_Children" json:"children,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldRemoveRequest) Reset() {
+	*x = WorldRemoveRequest{}
+	mi := &file_engram_v1_world_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldRemoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldRemoveRequest) ProtoMessage() {}
+
+func (x *WorldRemoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldRemoveRequest.ProtoReflect.Descriptor instead.
+func (*WorldRemoveRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *WorldRemoveRequest) GetWriter() *WorldWriter {
+	if x != nil {
+		return x.Writer
+	}
+	return nil
+}
+
+func (x *WorldRemoveRequest) GetItem() string {
+	if x != nil {
+		return x.Item
+	}
+	return ""
+}
+
+func (x *WorldRemoveRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *WorldRemoveRequest) GetChildren() WorldRemoveRequest_Children {
+	if x != nil {
+		return x.Children
+	}
+	return WorldRemoveRequest_CHILDREN_REFUSE
+}
+
+type WorldWithdrawRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Writer        *WorldWriter           `protobuf:"bytes,1,opt,name=writer,proto3" json:"writer,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldWithdrawRequest) Reset() {
+	*x = WorldWithdrawRequest{}
+	mi := &file_engram_v1_world_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldWithdrawRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldWithdrawRequest) ProtoMessage() {}
+
+func (x *WorldWithdrawRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldWithdrawRequest.ProtoReflect.Descriptor instead.
+func (*WorldWithdrawRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *WorldWithdrawRequest) GetWriter() *WorldWriter {
+	if x != nil {
+		return x.Writer
+	}
+	return nil
+}
+
+func (x *WorldWithdrawRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type WorldWritten struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Opening       *WorldOpening          `protobuf:"bytes,1,opt,name=opening,proto3" json:"opening,omitempty"`
+	Mark          *WorldMark             `protobuf:"bytes,2,opt,name=mark,proto3" json:"mark,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorldWritten) Reset() {
+	*x = WorldWritten{}
+	mi := &file_engram_v1_world_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorldWritten) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorldWritten) ProtoMessage() {}
+
+func (x *WorldWritten) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_world_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorldWritten.ProtoReflect.Descriptor instead.
+func (*WorldWritten) Descriptor() ([]byte, []int) {
+	return file_engram_v1_world_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *WorldWritten) GetOpening() *WorldOpening {
+	if x != nil {
+		return x.Opening
+	}
+	return nil
+}
+
+func (x *WorldWritten) GetMark() *WorldMark {
+	if x != nil {
+		return x.Mark
+	}
+	return nil
+}
+
 var File_engram_v1_world_proto protoreflect.FileDescriptor
 
 const file_engram_v1_world_proto_rawDesc = "" +
 	"\n" +
-	"\x15engram/v1/world.proto\x12\tengram.v1\x1a\x14engram/v1/pose.proto\"\xb2\x01\n" +
+	"\x15engram/v1/world.proto\x12\tengram.v1\x1a\x16engram/v1/memory.proto\x1a\x14engram/v1/pose.proto\"\xb2\x01\n" +
 	"\rWorldQuestion\x12\x13\n" +
 	"\x02at\x18\x01 \x01(\x03H\x00R\x02at\x88\x01\x01\x12\x18\n" +
 	"\x05as_of\x18\x02 \x01(\x03H\x01R\x04asOf\x88\x01\x01\x12\x16\n" +
@@ -4034,7 +4992,87 @@ const file_engram_v1_world_proto_rawDesc = "" +
 	"WorldBytes\x121\n" +
 	"\aopening\x18\x01 \x01(\v2\x17.engram.v1.WorldOpeningR\aopening\x12\x14\n" +
 	"\x05piece\x18\x02 \x01(\fR\x05piece\x12\x14\n" +
-	"\x05notes\x18\x03 \x03(\tR\x05notes2\xe0\x06\n" +
+	"\x05notes\x18\x03 \x03(\tR\x05notes\"\x90\x01\n" +
+	"\vWorldWriter\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12.\n" +
+	"\x06source\x18\x02 \x01(\x0e2\x16.engram.v1.WorldSourceR\x06source\x12\x16\n" +
+	"\x06robots\x18\x03 \x03(\tR\x06robots\x12\x15\n" +
+	"\x03now\x18\x04 \x01(\x03H\x00R\x03now\x88\x01\x01B\x06\n" +
+	"\x04_now\"Y\n" +
+	"\x11WorldKnownRequest\x12.\n" +
+	"\x06writer\x18\x01 \x01(\v2\x16.engram.v1.WorldWriterR\x06writer\x12\x14\n" +
+	"\x05names\x18\x02 \x03(\tR\x05names\"t\n" +
+	"\x10WorldKnownThings\x121\n" +
+	"\aopening\x18\x01 \x01(\v2\x17.engram.v1.WorldOpeningR\aopening\x12-\n" +
+	"\x06things\x18\x02 \x03(\v2\x15.engram.v1.WorldKnownR\x06things\"\xc8\x01\n" +
+	"\n" +
+	"WorldKnown\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +
+	"\x04item\x18\x02 \x01(\v2\x12.engram.v1.PayloadR\x04item\x12$\n" +
+	"\x03own\x18\x03 \x01(\v2\x12.engram.v1.PayloadR\x03own\x12(\n" +
+	"\x05joint\x18\x04 \x01(\v2\x12.engram.v1.PayloadR\x05joint\x12\x18\n" +
+	"\amissing\x18\x05 \x01(\tR\amissing\x12\x14\n" +
+	"\x05robot\x18\x06 \x01(\bR\x05robot\"\xb9\x01\n" +
+	"\x11WorldStateRequest\x12.\n" +
+	"\x06writer\x18\x01 \x01(\v2\x16.engram.v1.WorldWriterR\x06writer\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\bR\acontent\x12\x17\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12-\n" +
+	"\x06things\x18\x04 \x03(\v2\x15.engram.v1.WorldThingR\x06things\x12\x12\n" +
+	"\x04last\x18\x05 \x01(\bR\x04last\"\x90\x02\n" +
+	"\n" +
+	"WorldThing\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
+	"\apayload\x18\x02 \x01(\v2\x12.engram.v1.PayloadR\apayload\x12\x1e\n" +
+	"\n" +
+	"confidence\x18\x03 \x01(\x01R\n" +
+	"confidence\x12\x17\n" +
+	"\x04data\x18\x04 \x01(\fH\x00R\x04data\x88\x01\x01\x12:\n" +
+	"\n" +
+	"withdrawal\x18\x05 \x01(\v2\x1a.engram.v1.WorldWithdrawalR\n" +
+	"withdrawal\x12\x0e\n" +
+	"\x02at\x18\x06 \x01(\tR\x02at\x12\x18\n" +
+	"\amembers\x18\a \x03(\tR\amembers\x12\x18\n" +
+	"\apartial\x18\b \x01(\bR\apartialB\a\n" +
+	"\x05_data\"\xaf\x01\n" +
+	"\x0fWorldWithdrawal\x12\x12\n" +
+	"\x04item\x18\x01 \x01(\bR\x04item\x12\x16\n" +
+	"\x06states\x18\x02 \x01(\bR\x06states\x12\x16\n" +
+	"\x06joints\x18\x03 \x01(\bR\x06joints\x12\x12\n" +
+	"\x04maps\x18\x04 \x01(\bR\x04maps\x12\x14\n" +
+	"\x05joint\x18\x05 \x01(\bR\x05joint\x12\x10\n" +
+	"\x03map\x18\x06 \x01(\bR\x03map\x12\x1c\n" +
+	"\tcomponent\x18\a \x01(\bR\tcomponent\"\xc2\x01\n" +
+	"\vWorldStated\x121\n" +
+	"\aopening\x18\x01 \x01(\v2\x17.engram.v1.WorldOpeningR\aopening\x12(\n" +
+	"\x04mark\x18\x02 \x01(\v2\x14.engram.v1.WorldMarkR\x04mark\x12(\n" +
+	"\x06failed\x18\x03 \x03(\v2\x10.engram.v1.ErrorR\x06failed\x12\x14\n" +
+	"\x05notes\x18\x04 \x03(\tR\x05notes\x12\x16\n" +
+	"\x06stated\x18\x05 \x03(\tR\x06stated\"\x98\x01\n" +
+	"\x10WorldMoveRequest\x12.\n" +
+	"\x06writer\x18\x01 \x01(\v2\x16.engram.v1.WorldWriterR\x06writer\x12\x12\n" +
+	"\x04item\x18\x02 \x01(\tR\x04item\x12\x16\n" +
+	"\x06parent\x18\x03 \x01(\tR\x06parent\x12(\n" +
+	"\x04pose\x18\x04 \x01(\v2\x14.engram.v1.WorldPoseR\x04pose\"\xff\x01\n" +
+	"\x12WorldRemoveRequest\x12.\n" +
+	"\x06writer\x18\x01 \x01(\v2\x16.engram.v1.WorldWriterR\x06writer\x12\x12\n" +
+	"\x04item\x18\x02 \x01(\tR\x04item\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12B\n" +
+	"\bchildren\x18\x04 \x01(\x0e2&.engram.v1.WorldRemoveRequest.ChildrenR\bchildren\"I\n" +
+	"\bChildren\x12\x13\n" +
+	"\x0fCHILDREN_REFUSE\x10\x00\x12\x13\n" +
+	"\x0fCHILDREN_REMOVE\x10\x01\x12\x13\n" +
+	"\x0fCHILDREN_ORPHAN\x10\x02\"Z\n" +
+	"\x14WorldWithdrawRequest\x12.\n" +
+	"\x06writer\x18\x01 \x01(\v2\x16.engram.v1.WorldWriterR\x06writer\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"k\n" +
+	"\fWorldWritten\x121\n" +
+	"\aopening\x18\x01 \x01(\v2\x17.engram.v1.WorldOpeningR\aopening\x12(\n" +
+	"\x04mark\x18\x02 \x01(\v2\x14.engram.v1.WorldMarkR\x04mark*\x7f\n" +
+	"\vWorldSource\x12\x16\n" +
+	"\x12WORLD_SOURCE_UNSET\x10\x00\x12\x1b\n" +
+	"\x17WORLD_SOURCE_PERCEPTION\x10\x01\x12 \n" +
+	"\x1cWORLD_SOURCE_PRIOR_KNOWLEDGE\x10\x02\x12\x19\n" +
+	"\x15WORLD_SOURCE_OPERATOR\x10\x032\xba\t\n" +
 	"\fWorldService\x12@\n" +
 	"\x04Tree\x12\x1b.engram.v1.WorldTreeRequest\x1a\x14.engram.v1.WorldRows\"\x03\x90\x02\x020\x01\x12B\n" +
 	"\x05Items\x12\x1c.engram.v1.WorldItemsRequest\x1a\x14.engram.v1.WorldRows\"\x03\x90\x02\x020\x01\x12@\n" +
@@ -4048,7 +5086,12 @@ const file_engram_v1_world_proto_rawDesc = "" +
 	"Components\x12!.engram.v1.WorldComponentsRequest\x1a\x1a.engram.v1.WorldComponents\"\x03\x90\x02\x020\x01\x12F\n" +
 	"\x06Covers\x12\x1d.engram.v1.WorldCoversRequest\x1a\x16.engram.v1.WorldCovers\"\x03\x90\x02\x020\x01\x12G\n" +
 	"\x04Diff\x12\x1b.engram.v1.WorldDiffRequest\x1a\x1b.engram.v1.WorldDifferences\"\x03\x90\x02\x020\x01\x12E\n" +
-	"\x06Export\x12\x1d.engram.v1.WorldExportRequest\x1a\x15.engram.v1.WorldBytes\"\x03\x90\x02\x020\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
+	"\x06Export\x12\x1d.engram.v1.WorldExportRequest\x1a\x15.engram.v1.WorldBytes\"\x03\x90\x02\x020\x01\x12I\n" +
+	"\x05Known\x12\x1c.engram.v1.WorldKnownRequest\x1a\x1b.engram.v1.WorldKnownThings\"\x03\x90\x02\x020\x01\x12A\n" +
+	"\x05State\x12\x1c.engram.v1.WorldStateRequest\x1a\x16.engram.v1.WorldStated(\x010\x01\x12>\n" +
+	"\x04Move\x12\x1b.engram.v1.WorldMoveRequest\x1a\x17.engram.v1.WorldWritten0\x01\x12B\n" +
+	"\x06Remove\x12\x1d.engram.v1.WorldRemoveRequest\x1a\x17.engram.v1.WorldWritten0\x01\x12F\n" +
+	"\bWithdraw\x12\x1f.engram.v1.WorldWithdrawRequest\x1a\x17.engram.v1.WorldWritten0\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
 
 var (
 	file_engram_v1_world_proto_rawDescOnce sync.Once
@@ -4062,157 +5105,204 @@ func file_engram_v1_world_proto_rawDescGZIP() []byte {
 	return file_engram_v1_world_proto_rawDescData
 }
 
-var file_engram_v1_world_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_engram_v1_world_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_engram_v1_world_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_engram_v1_world_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_engram_v1_world_proto_goTypes = []any{
-	(WorldFilter_Presence)(0),      // 0: engram.v1.WorldFilter.Presence
-	(*WorldQuestion)(nil),          // 1: engram.v1.WorldQuestion
-	(*WorldMark)(nil),              // 2: engram.v1.WorldMark
-	(*WorldOpening)(nil),           // 3: engram.v1.WorldOpening
-	(*WorldTreeRequest)(nil),       // 4: engram.v1.WorldTreeRequest
-	(*WorldItemsRequest)(nil),      // 5: engram.v1.WorldItemsRequest
-	(*WorldNearRequest)(nil),       // 6: engram.v1.WorldNearRequest
-	(*WorldInRequest)(nil),         // 7: engram.v1.WorldInRequest
-	(*WorldFilter)(nil),            // 8: engram.v1.WorldFilter
-	(*WorldItemNamesRequest)(nil),  // 9: engram.v1.WorldItemNamesRequest
-	(*WorldJointsRequest)(nil),     // 10: engram.v1.WorldJointsRequest
-	(*WorldMapsRequest)(nil),       // 11: engram.v1.WorldMapsRequest
-	(*WorldMapDataRequest)(nil),    // 12: engram.v1.WorldMapDataRequest
-	(*WorldComponentsRequest)(nil), // 13: engram.v1.WorldComponentsRequest
-	(*WorldCoversRequest)(nil),     // 14: engram.v1.WorldCoversRequest
-	(*WorldDiffRequest)(nil),       // 15: engram.v1.WorldDiffRequest
-	(*WorldExportRequest)(nil),     // 16: engram.v1.WorldExportRequest
-	(*WorldRows)(nil),              // 17: engram.v1.WorldRows
-	(*WorldLeftOut)(nil),           // 18: engram.v1.WorldLeftOut
-	(*WorldRow)(nil),               // 19: engram.v1.WorldRow
-	(*WorldItem)(nil),              // 20: engram.v1.WorldItem
-	(*WorldPose)(nil),              // 21: engram.v1.WorldPose
-	(*WorldVector)(nil),            // 22: engram.v1.WorldVector
-	(*WorldShape)(nil),             // 23: engram.v1.WorldShape
-	(*WorldBox)(nil),               // 24: engram.v1.WorldBox
-	(*WorldPlace)(nil),             // 25: engram.v1.WorldPlace
-	(*WorldRobotFrames)(nil),       // 26: engram.v1.WorldRobotFrames
-	(*WorldDetection)(nil),         // 27: engram.v1.WorldDetection
-	(*WorldProperty)(nil),          // 28: engram.v1.WorldProperty
-	(*WorldState)(nil),             // 29: engram.v1.WorldState
-	(*WorldItemJoint)(nil),         // 30: engram.v1.WorldItemJoint
-	(*WorldLimits)(nil),            // 31: engram.v1.WorldLimits
-	(*WorldBelief)(nil),            // 32: engram.v1.WorldBelief
-	(*WorldStatement)(nil),         // 33: engram.v1.WorldStatement
-	(*WorldNames)(nil),             // 34: engram.v1.WorldNames
-	(*WorldJoints)(nil),            // 35: engram.v1.WorldJoints
-	(*WorldJoint)(nil),             // 36: engram.v1.WorldJoint
-	(*WorldMaps)(nil),              // 37: engram.v1.WorldMaps
-	(*WorldMap)(nil),               // 38: engram.v1.WorldMap
-	(*WorldComponents)(nil),        // 39: engram.v1.WorldComponents
-	(*WorldComponent)(nil),         // 40: engram.v1.WorldComponent
-	(*WorldPipe)(nil),              // 41: engram.v1.WorldPipe
-	(*WorldCovers)(nil),            // 42: engram.v1.WorldCovers
-	(*WorldCover)(nil),             // 43: engram.v1.WorldCover
-	(*WorldDifferences)(nil),       // 44: engram.v1.WorldDifferences
-	(*WorldDifference)(nil),        // 45: engram.v1.WorldDifference
-	(*WorldMovement)(nil),          // 46: engram.v1.WorldMovement
-	(*WorldExchange)(nil),          // 47: engram.v1.WorldExchange
-	(*WorldStateChange)(nil),       // 48: engram.v1.WorldStateChange
-	(*WorldBytes)(nil),             // 49: engram.v1.WorldBytes
-	(*Pose)(nil),                   // 50: engram.v1.Pose
-	(*PoseCovariance)(nil),         // 51: engram.v1.PoseCovariance
+	(WorldSource)(0),                 // 0: engram.v1.WorldSource
+	(WorldFilter_Presence)(0),        // 1: engram.v1.WorldFilter.Presence
+	(WorldRemoveRequest_Children)(0), // 2: engram.v1.WorldRemoveRequest.Children
+	(*WorldQuestion)(nil),            // 3: engram.v1.WorldQuestion
+	(*WorldMark)(nil),                // 4: engram.v1.WorldMark
+	(*WorldOpening)(nil),             // 5: engram.v1.WorldOpening
+	(*WorldTreeRequest)(nil),         // 6: engram.v1.WorldTreeRequest
+	(*WorldItemsRequest)(nil),        // 7: engram.v1.WorldItemsRequest
+	(*WorldNearRequest)(nil),         // 8: engram.v1.WorldNearRequest
+	(*WorldInRequest)(nil),           // 9: engram.v1.WorldInRequest
+	(*WorldFilter)(nil),              // 10: engram.v1.WorldFilter
+	(*WorldItemNamesRequest)(nil),    // 11: engram.v1.WorldItemNamesRequest
+	(*WorldJointsRequest)(nil),       // 12: engram.v1.WorldJointsRequest
+	(*WorldMapsRequest)(nil),         // 13: engram.v1.WorldMapsRequest
+	(*WorldMapDataRequest)(nil),      // 14: engram.v1.WorldMapDataRequest
+	(*WorldComponentsRequest)(nil),   // 15: engram.v1.WorldComponentsRequest
+	(*WorldCoversRequest)(nil),       // 16: engram.v1.WorldCoversRequest
+	(*WorldDiffRequest)(nil),         // 17: engram.v1.WorldDiffRequest
+	(*WorldExportRequest)(nil),       // 18: engram.v1.WorldExportRequest
+	(*WorldRows)(nil),                // 19: engram.v1.WorldRows
+	(*WorldLeftOut)(nil),             // 20: engram.v1.WorldLeftOut
+	(*WorldRow)(nil),                 // 21: engram.v1.WorldRow
+	(*WorldItem)(nil),                // 22: engram.v1.WorldItem
+	(*WorldPose)(nil),                // 23: engram.v1.WorldPose
+	(*WorldVector)(nil),              // 24: engram.v1.WorldVector
+	(*WorldShape)(nil),               // 25: engram.v1.WorldShape
+	(*WorldBox)(nil),                 // 26: engram.v1.WorldBox
+	(*WorldPlace)(nil),               // 27: engram.v1.WorldPlace
+	(*WorldRobotFrames)(nil),         // 28: engram.v1.WorldRobotFrames
+	(*WorldDetection)(nil),           // 29: engram.v1.WorldDetection
+	(*WorldProperty)(nil),            // 30: engram.v1.WorldProperty
+	(*WorldState)(nil),               // 31: engram.v1.WorldState
+	(*WorldItemJoint)(nil),           // 32: engram.v1.WorldItemJoint
+	(*WorldLimits)(nil),              // 33: engram.v1.WorldLimits
+	(*WorldBelief)(nil),              // 34: engram.v1.WorldBelief
+	(*WorldStatement)(nil),           // 35: engram.v1.WorldStatement
+	(*WorldNames)(nil),               // 36: engram.v1.WorldNames
+	(*WorldJoints)(nil),              // 37: engram.v1.WorldJoints
+	(*WorldJoint)(nil),               // 38: engram.v1.WorldJoint
+	(*WorldMaps)(nil),                // 39: engram.v1.WorldMaps
+	(*WorldMap)(nil),                 // 40: engram.v1.WorldMap
+	(*WorldComponents)(nil),          // 41: engram.v1.WorldComponents
+	(*WorldComponent)(nil),           // 42: engram.v1.WorldComponent
+	(*WorldPipe)(nil),                // 43: engram.v1.WorldPipe
+	(*WorldCovers)(nil),              // 44: engram.v1.WorldCovers
+	(*WorldCover)(nil),               // 45: engram.v1.WorldCover
+	(*WorldDifferences)(nil),         // 46: engram.v1.WorldDifferences
+	(*WorldDifference)(nil),          // 47: engram.v1.WorldDifference
+	(*WorldMovement)(nil),            // 48: engram.v1.WorldMovement
+	(*WorldExchange)(nil),            // 49: engram.v1.WorldExchange
+	(*WorldStateChange)(nil),         // 50: engram.v1.WorldStateChange
+	(*WorldBytes)(nil),               // 51: engram.v1.WorldBytes
+	(*WorldWriter)(nil),              // 52: engram.v1.WorldWriter
+	(*WorldKnownRequest)(nil),        // 53: engram.v1.WorldKnownRequest
+	(*WorldKnownThings)(nil),         // 54: engram.v1.WorldKnownThings
+	(*WorldKnown)(nil),               // 55: engram.v1.WorldKnown
+	(*WorldStateRequest)(nil),        // 56: engram.v1.WorldStateRequest
+	(*WorldThing)(nil),               // 57: engram.v1.WorldThing
+	(*WorldWithdrawal)(nil),          // 58: engram.v1.WorldWithdrawal
+	(*WorldStated)(nil),              // 59: engram.v1.WorldStated
+	(*WorldMoveRequest)(nil),         // 60: engram.v1.WorldMoveRequest
+	(*WorldRemoveRequest)(nil),       // 61: engram.v1.WorldRemoveRequest
+	(*WorldWithdrawRequest)(nil),     // 62: engram.v1.WorldWithdrawRequest
+	(*WorldWritten)(nil),             // 63: engram.v1.WorldWritten
+	(*Pose)(nil),                     // 64: engram.v1.Pose
+	(*PoseCovariance)(nil),           // 65: engram.v1.PoseCovariance
+	(*Payload)(nil),                  // 66: engram.v1.Payload
+	(*Error)(nil),                    // 67: engram.v1.Error
 }
 var file_engram_v1_world_proto_depIdxs = []int32{
-	2,  // 0: engram.v1.WorldQuestion.after:type_name -> engram.v1.WorldMark
-	1,  // 1: engram.v1.WorldTreeRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 2: engram.v1.WorldItemsRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 3: engram.v1.WorldNearRequest.question:type_name -> engram.v1.WorldQuestion
-	8,  // 4: engram.v1.WorldNearRequest.filter:type_name -> engram.v1.WorldFilter
-	1,  // 5: engram.v1.WorldInRequest.question:type_name -> engram.v1.WorldQuestion
-	8,  // 6: engram.v1.WorldInRequest.filter:type_name -> engram.v1.WorldFilter
-	0,  // 7: engram.v1.WorldFilter.presence:type_name -> engram.v1.WorldFilter.Presence
-	1,  // 8: engram.v1.WorldItemNamesRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 9: engram.v1.WorldJointsRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 10: engram.v1.WorldMapsRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 11: engram.v1.WorldMapDataRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 12: engram.v1.WorldComponentsRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 13: engram.v1.WorldCoversRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 14: engram.v1.WorldDiffRequest.question:type_name -> engram.v1.WorldQuestion
-	1,  // 15: engram.v1.WorldExportRequest.question:type_name -> engram.v1.WorldQuestion
-	3,  // 16: engram.v1.WorldRows.opening:type_name -> engram.v1.WorldOpening
-	19, // 17: engram.v1.WorldRows.rows:type_name -> engram.v1.WorldRow
-	18, // 18: engram.v1.WorldRows.left_out:type_name -> engram.v1.WorldLeftOut
-	30, // 19: engram.v1.WorldRow.joint:type_name -> engram.v1.WorldItemJoint
-	20, // 20: engram.v1.WorldRow.item:type_name -> engram.v1.WorldItem
-	21, // 21: engram.v1.WorldItem.pose:type_name -> engram.v1.WorldPose
-	21, // 22: engram.v1.WorldItem.in_root:type_name -> engram.v1.WorldPose
-	23, // 23: engram.v1.WorldItem.shape:type_name -> engram.v1.WorldShape
-	24, // 24: engram.v1.WorldItem.box:type_name -> engram.v1.WorldBox
-	25, // 25: engram.v1.WorldItem.place:type_name -> engram.v1.WorldPlace
-	26, // 26: engram.v1.WorldItem.robot:type_name -> engram.v1.WorldRobotFrames
-	27, // 27: engram.v1.WorldItem.detection:type_name -> engram.v1.WorldDetection
-	28, // 28: engram.v1.WorldItem.properties:type_name -> engram.v1.WorldProperty
-	29, // 29: engram.v1.WorldItem.states:type_name -> engram.v1.WorldState
-	30, // 30: engram.v1.WorldItem.joint:type_name -> engram.v1.WorldItemJoint
-	40, // 31: engram.v1.WorldItem.component:type_name -> engram.v1.WorldComponent
-	32, // 32: engram.v1.WorldItem.belief:type_name -> engram.v1.WorldBelief
-	33, // 33: engram.v1.WorldItem.statements:type_name -> engram.v1.WorldStatement
-	50, // 34: engram.v1.WorldPose.pose:type_name -> engram.v1.Pose
-	51, // 35: engram.v1.WorldPose.covariance:type_name -> engram.v1.PoseCovariance
-	50, // 36: engram.v1.WorldShape.pose:type_name -> engram.v1.Pose
-	22, // 37: engram.v1.WorldShape.size:type_name -> engram.v1.WorldVector
-	22, // 38: engram.v1.WorldShape.outline:type_name -> engram.v1.WorldVector
-	50, // 39: engram.v1.WorldBox.pose:type_name -> engram.v1.Pose
-	22, // 40: engram.v1.WorldBox.size:type_name -> engram.v1.WorldVector
-	31, // 41: engram.v1.WorldItemJoint.limits:type_name -> engram.v1.WorldLimits
-	3,  // 42: engram.v1.WorldNames.opening:type_name -> engram.v1.WorldOpening
-	3,  // 43: engram.v1.WorldJoints.opening:type_name -> engram.v1.WorldOpening
-	36, // 44: engram.v1.WorldJoints.joints:type_name -> engram.v1.WorldJoint
-	30, // 45: engram.v1.WorldJoint.joint:type_name -> engram.v1.WorldItemJoint
-	50, // 46: engram.v1.WorldJoint.pose:type_name -> engram.v1.Pose
-	22, // 47: engram.v1.WorldJoint.direction:type_name -> engram.v1.WorldVector
-	3,  // 48: engram.v1.WorldMaps.opening:type_name -> engram.v1.WorldOpening
-	38, // 49: engram.v1.WorldMaps.maps:type_name -> engram.v1.WorldMap
-	28, // 50: engram.v1.WorldMap.properties:type_name -> engram.v1.WorldProperty
-	3,  // 51: engram.v1.WorldComponents.opening:type_name -> engram.v1.WorldOpening
-	40, // 52: engram.v1.WorldComponents.components:type_name -> engram.v1.WorldComponent
-	41, // 53: engram.v1.WorldComponents.pipes:type_name -> engram.v1.WorldPipe
-	3,  // 54: engram.v1.WorldCovers.opening:type_name -> engram.v1.WorldOpening
-	43, // 55: engram.v1.WorldCovers.covers:type_name -> engram.v1.WorldCover
-	40, // 56: engram.v1.WorldCover.component:type_name -> engram.v1.WorldComponent
-	3,  // 57: engram.v1.WorldDifferences.opening:type_name -> engram.v1.WorldOpening
-	45, // 58: engram.v1.WorldDifferences.differences:type_name -> engram.v1.WorldDifference
-	46, // 59: engram.v1.WorldDifference.moved:type_name -> engram.v1.WorldMovement
-	47, // 60: engram.v1.WorldDifference.parent:type_name -> engram.v1.WorldExchange
-	47, // 61: engram.v1.WorldDifference.label:type_name -> engram.v1.WorldExchange
-	47, // 62: engram.v1.WorldDifference.kinds:type_name -> engram.v1.WorldExchange
-	48, // 63: engram.v1.WorldDifference.states:type_name -> engram.v1.WorldStateChange
-	3,  // 64: engram.v1.WorldBytes.opening:type_name -> engram.v1.WorldOpening
-	4,  // 65: engram.v1.WorldService.Tree:input_type -> engram.v1.WorldTreeRequest
-	5,  // 66: engram.v1.WorldService.Items:input_type -> engram.v1.WorldItemsRequest
-	6,  // 67: engram.v1.WorldService.Near:input_type -> engram.v1.WorldNearRequest
-	7,  // 68: engram.v1.WorldService.In:input_type -> engram.v1.WorldInRequest
-	9,  // 69: engram.v1.WorldService.ItemNames:input_type -> engram.v1.WorldItemNamesRequest
-	10, // 70: engram.v1.WorldService.Joints:input_type -> engram.v1.WorldJointsRequest
-	11, // 71: engram.v1.WorldService.Maps:input_type -> engram.v1.WorldMapsRequest
-	12, // 72: engram.v1.WorldService.MapData:input_type -> engram.v1.WorldMapDataRequest
-	13, // 73: engram.v1.WorldService.Components:input_type -> engram.v1.WorldComponentsRequest
-	14, // 74: engram.v1.WorldService.Covers:input_type -> engram.v1.WorldCoversRequest
-	15, // 75: engram.v1.WorldService.Diff:input_type -> engram.v1.WorldDiffRequest
-	16, // 76: engram.v1.WorldService.Export:input_type -> engram.v1.WorldExportRequest
-	17, // 77: engram.v1.WorldService.Tree:output_type -> engram.v1.WorldRows
-	17, // 78: engram.v1.WorldService.Items:output_type -> engram.v1.WorldRows
-	17, // 79: engram.v1.WorldService.Near:output_type -> engram.v1.WorldRows
-	17, // 80: engram.v1.WorldService.In:output_type -> engram.v1.WorldRows
-	34, // 81: engram.v1.WorldService.ItemNames:output_type -> engram.v1.WorldNames
-	35, // 82: engram.v1.WorldService.Joints:output_type -> engram.v1.WorldJoints
-	37, // 83: engram.v1.WorldService.Maps:output_type -> engram.v1.WorldMaps
-	49, // 84: engram.v1.WorldService.MapData:output_type -> engram.v1.WorldBytes
-	39, // 85: engram.v1.WorldService.Components:output_type -> engram.v1.WorldComponents
-	42, // 86: engram.v1.WorldService.Covers:output_type -> engram.v1.WorldCovers
-	44, // 87: engram.v1.WorldService.Diff:output_type -> engram.v1.WorldDifferences
-	49, // 88: engram.v1.WorldService.Export:output_type -> engram.v1.WorldBytes
-	77, // [77:89] is the sub-list for method output_type
-	65, // [65:77] is the sub-list for method input_type
-	65, // [65:65] is the sub-list for extension type_name
-	65, // [65:65] is the sub-list for extension extendee
-	0,  // [0:65] is the sub-list for field type_name
+	4,   // 0: engram.v1.WorldQuestion.after:type_name -> engram.v1.WorldMark
+	3,   // 1: engram.v1.WorldTreeRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 2: engram.v1.WorldItemsRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 3: engram.v1.WorldNearRequest.question:type_name -> engram.v1.WorldQuestion
+	10,  // 4: engram.v1.WorldNearRequest.filter:type_name -> engram.v1.WorldFilter
+	3,   // 5: engram.v1.WorldInRequest.question:type_name -> engram.v1.WorldQuestion
+	10,  // 6: engram.v1.WorldInRequest.filter:type_name -> engram.v1.WorldFilter
+	1,   // 7: engram.v1.WorldFilter.presence:type_name -> engram.v1.WorldFilter.Presence
+	3,   // 8: engram.v1.WorldItemNamesRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 9: engram.v1.WorldJointsRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 10: engram.v1.WorldMapsRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 11: engram.v1.WorldMapDataRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 12: engram.v1.WorldComponentsRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 13: engram.v1.WorldCoversRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 14: engram.v1.WorldDiffRequest.question:type_name -> engram.v1.WorldQuestion
+	3,   // 15: engram.v1.WorldExportRequest.question:type_name -> engram.v1.WorldQuestion
+	5,   // 16: engram.v1.WorldRows.opening:type_name -> engram.v1.WorldOpening
+	21,  // 17: engram.v1.WorldRows.rows:type_name -> engram.v1.WorldRow
+	20,  // 18: engram.v1.WorldRows.left_out:type_name -> engram.v1.WorldLeftOut
+	32,  // 19: engram.v1.WorldRow.joint:type_name -> engram.v1.WorldItemJoint
+	22,  // 20: engram.v1.WorldRow.item:type_name -> engram.v1.WorldItem
+	23,  // 21: engram.v1.WorldItem.pose:type_name -> engram.v1.WorldPose
+	23,  // 22: engram.v1.WorldItem.in_root:type_name -> engram.v1.WorldPose
+	25,  // 23: engram.v1.WorldItem.shape:type_name -> engram.v1.WorldShape
+	26,  // 24: engram.v1.WorldItem.box:type_name -> engram.v1.WorldBox
+	27,  // 25: engram.v1.WorldItem.place:type_name -> engram.v1.WorldPlace
+	28,  // 26: engram.v1.WorldItem.robot:type_name -> engram.v1.WorldRobotFrames
+	29,  // 27: engram.v1.WorldItem.detection:type_name -> engram.v1.WorldDetection
+	30,  // 28: engram.v1.WorldItem.properties:type_name -> engram.v1.WorldProperty
+	31,  // 29: engram.v1.WorldItem.states:type_name -> engram.v1.WorldState
+	32,  // 30: engram.v1.WorldItem.joint:type_name -> engram.v1.WorldItemJoint
+	42,  // 31: engram.v1.WorldItem.component:type_name -> engram.v1.WorldComponent
+	34,  // 32: engram.v1.WorldItem.belief:type_name -> engram.v1.WorldBelief
+	35,  // 33: engram.v1.WorldItem.statements:type_name -> engram.v1.WorldStatement
+	64,  // 34: engram.v1.WorldPose.pose:type_name -> engram.v1.Pose
+	65,  // 35: engram.v1.WorldPose.covariance:type_name -> engram.v1.PoseCovariance
+	64,  // 36: engram.v1.WorldShape.pose:type_name -> engram.v1.Pose
+	24,  // 37: engram.v1.WorldShape.size:type_name -> engram.v1.WorldVector
+	24,  // 38: engram.v1.WorldShape.outline:type_name -> engram.v1.WorldVector
+	64,  // 39: engram.v1.WorldBox.pose:type_name -> engram.v1.Pose
+	24,  // 40: engram.v1.WorldBox.size:type_name -> engram.v1.WorldVector
+	33,  // 41: engram.v1.WorldItemJoint.limits:type_name -> engram.v1.WorldLimits
+	5,   // 42: engram.v1.WorldNames.opening:type_name -> engram.v1.WorldOpening
+	5,   // 43: engram.v1.WorldJoints.opening:type_name -> engram.v1.WorldOpening
+	38,  // 44: engram.v1.WorldJoints.joints:type_name -> engram.v1.WorldJoint
+	32,  // 45: engram.v1.WorldJoint.joint:type_name -> engram.v1.WorldItemJoint
+	64,  // 46: engram.v1.WorldJoint.pose:type_name -> engram.v1.Pose
+	24,  // 47: engram.v1.WorldJoint.direction:type_name -> engram.v1.WorldVector
+	5,   // 48: engram.v1.WorldMaps.opening:type_name -> engram.v1.WorldOpening
+	40,  // 49: engram.v1.WorldMaps.maps:type_name -> engram.v1.WorldMap
+	30,  // 50: engram.v1.WorldMap.properties:type_name -> engram.v1.WorldProperty
+	5,   // 51: engram.v1.WorldComponents.opening:type_name -> engram.v1.WorldOpening
+	42,  // 52: engram.v1.WorldComponents.components:type_name -> engram.v1.WorldComponent
+	43,  // 53: engram.v1.WorldComponents.pipes:type_name -> engram.v1.WorldPipe
+	5,   // 54: engram.v1.WorldCovers.opening:type_name -> engram.v1.WorldOpening
+	45,  // 55: engram.v1.WorldCovers.covers:type_name -> engram.v1.WorldCover
+	42,  // 56: engram.v1.WorldCover.component:type_name -> engram.v1.WorldComponent
+	5,   // 57: engram.v1.WorldDifferences.opening:type_name -> engram.v1.WorldOpening
+	47,  // 58: engram.v1.WorldDifferences.differences:type_name -> engram.v1.WorldDifference
+	48,  // 59: engram.v1.WorldDifference.moved:type_name -> engram.v1.WorldMovement
+	49,  // 60: engram.v1.WorldDifference.parent:type_name -> engram.v1.WorldExchange
+	49,  // 61: engram.v1.WorldDifference.label:type_name -> engram.v1.WorldExchange
+	49,  // 62: engram.v1.WorldDifference.kinds:type_name -> engram.v1.WorldExchange
+	50,  // 63: engram.v1.WorldDifference.states:type_name -> engram.v1.WorldStateChange
+	5,   // 64: engram.v1.WorldBytes.opening:type_name -> engram.v1.WorldOpening
+	0,   // 65: engram.v1.WorldWriter.source:type_name -> engram.v1.WorldSource
+	52,  // 66: engram.v1.WorldKnownRequest.writer:type_name -> engram.v1.WorldWriter
+	5,   // 67: engram.v1.WorldKnownThings.opening:type_name -> engram.v1.WorldOpening
+	55,  // 68: engram.v1.WorldKnownThings.things:type_name -> engram.v1.WorldKnown
+	66,  // 69: engram.v1.WorldKnown.item:type_name -> engram.v1.Payload
+	66,  // 70: engram.v1.WorldKnown.own:type_name -> engram.v1.Payload
+	66,  // 71: engram.v1.WorldKnown.joint:type_name -> engram.v1.Payload
+	52,  // 72: engram.v1.WorldStateRequest.writer:type_name -> engram.v1.WorldWriter
+	57,  // 73: engram.v1.WorldStateRequest.things:type_name -> engram.v1.WorldThing
+	66,  // 74: engram.v1.WorldThing.payload:type_name -> engram.v1.Payload
+	58,  // 75: engram.v1.WorldThing.withdrawal:type_name -> engram.v1.WorldWithdrawal
+	5,   // 76: engram.v1.WorldStated.opening:type_name -> engram.v1.WorldOpening
+	4,   // 77: engram.v1.WorldStated.mark:type_name -> engram.v1.WorldMark
+	67,  // 78: engram.v1.WorldStated.failed:type_name -> engram.v1.Error
+	52,  // 79: engram.v1.WorldMoveRequest.writer:type_name -> engram.v1.WorldWriter
+	23,  // 80: engram.v1.WorldMoveRequest.pose:type_name -> engram.v1.WorldPose
+	52,  // 81: engram.v1.WorldRemoveRequest.writer:type_name -> engram.v1.WorldWriter
+	2,   // 82: engram.v1.WorldRemoveRequest.children:type_name -> engram.v1.WorldRemoveRequest.Children
+	52,  // 83: engram.v1.WorldWithdrawRequest.writer:type_name -> engram.v1.WorldWriter
+	5,   // 84: engram.v1.WorldWritten.opening:type_name -> engram.v1.WorldOpening
+	4,   // 85: engram.v1.WorldWritten.mark:type_name -> engram.v1.WorldMark
+	6,   // 86: engram.v1.WorldService.Tree:input_type -> engram.v1.WorldTreeRequest
+	7,   // 87: engram.v1.WorldService.Items:input_type -> engram.v1.WorldItemsRequest
+	8,   // 88: engram.v1.WorldService.Near:input_type -> engram.v1.WorldNearRequest
+	9,   // 89: engram.v1.WorldService.In:input_type -> engram.v1.WorldInRequest
+	11,  // 90: engram.v1.WorldService.ItemNames:input_type -> engram.v1.WorldItemNamesRequest
+	12,  // 91: engram.v1.WorldService.Joints:input_type -> engram.v1.WorldJointsRequest
+	13,  // 92: engram.v1.WorldService.Maps:input_type -> engram.v1.WorldMapsRequest
+	14,  // 93: engram.v1.WorldService.MapData:input_type -> engram.v1.WorldMapDataRequest
+	15,  // 94: engram.v1.WorldService.Components:input_type -> engram.v1.WorldComponentsRequest
+	16,  // 95: engram.v1.WorldService.Covers:input_type -> engram.v1.WorldCoversRequest
+	17,  // 96: engram.v1.WorldService.Diff:input_type -> engram.v1.WorldDiffRequest
+	18,  // 97: engram.v1.WorldService.Export:input_type -> engram.v1.WorldExportRequest
+	53,  // 98: engram.v1.WorldService.Known:input_type -> engram.v1.WorldKnownRequest
+	56,  // 99: engram.v1.WorldService.State:input_type -> engram.v1.WorldStateRequest
+	60,  // 100: engram.v1.WorldService.Move:input_type -> engram.v1.WorldMoveRequest
+	61,  // 101: engram.v1.WorldService.Remove:input_type -> engram.v1.WorldRemoveRequest
+	62,  // 102: engram.v1.WorldService.Withdraw:input_type -> engram.v1.WorldWithdrawRequest
+	19,  // 103: engram.v1.WorldService.Tree:output_type -> engram.v1.WorldRows
+	19,  // 104: engram.v1.WorldService.Items:output_type -> engram.v1.WorldRows
+	19,  // 105: engram.v1.WorldService.Near:output_type -> engram.v1.WorldRows
+	19,  // 106: engram.v1.WorldService.In:output_type -> engram.v1.WorldRows
+	36,  // 107: engram.v1.WorldService.ItemNames:output_type -> engram.v1.WorldNames
+	37,  // 108: engram.v1.WorldService.Joints:output_type -> engram.v1.WorldJoints
+	39,  // 109: engram.v1.WorldService.Maps:output_type -> engram.v1.WorldMaps
+	51,  // 110: engram.v1.WorldService.MapData:output_type -> engram.v1.WorldBytes
+	41,  // 111: engram.v1.WorldService.Components:output_type -> engram.v1.WorldComponents
+	44,  // 112: engram.v1.WorldService.Covers:output_type -> engram.v1.WorldCovers
+	46,  // 113: engram.v1.WorldService.Diff:output_type -> engram.v1.WorldDifferences
+	51,  // 114: engram.v1.WorldService.Export:output_type -> engram.v1.WorldBytes
+	54,  // 115: engram.v1.WorldService.Known:output_type -> engram.v1.WorldKnownThings
+	59,  // 116: engram.v1.WorldService.State:output_type -> engram.v1.WorldStated
+	63,  // 117: engram.v1.WorldService.Move:output_type -> engram.v1.WorldWritten
+	63,  // 118: engram.v1.WorldService.Remove:output_type -> engram.v1.WorldWritten
+	63,  // 119: engram.v1.WorldService.Withdraw:output_type -> engram.v1.WorldWritten
+	103, // [103:120] is the sub-list for method output_type
+	86,  // [86:103] is the sub-list for method input_type
+	86,  // [86:86] is the sub-list for extension type_name
+	86,  // [86:86] is the sub-list for extension extendee
+	0,   // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_world_proto_init() }
@@ -4220,19 +5310,22 @@ func file_engram_v1_world_proto_init() {
 	if File_engram_v1_world_proto != nil {
 		return
 	}
+	file_engram_v1_memory_proto_init()
 	file_engram_v1_pose_proto_init()
 	file_engram_v1_world_proto_msgTypes[0].OneofWrappers = []any{}
 	file_engram_v1_world_proto_msgTypes[14].OneofWrappers = []any{}
 	file_engram_v1_world_proto_msgTypes[18].OneofWrappers = []any{}
 	file_engram_v1_world_proto_msgTypes[29].OneofWrappers = []any{}
 	file_engram_v1_world_proto_msgTypes[47].OneofWrappers = []any{}
+	file_engram_v1_world_proto_msgTypes[49].OneofWrappers = []any{}
+	file_engram_v1_world_proto_msgTypes[54].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_world_proto_rawDesc), len(file_engram_v1_world_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   49,
+			NumEnums:      3,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

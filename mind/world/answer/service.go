@@ -1,5 +1,5 @@
-// Package answer is what is asked of a world and what is answered, for who asks and who answers;
-// it knows no forest, and no way to one. Package mind/world/view answers.
+// Package answer is what is asked of a world and what is answered, and what is stated in one, for who asks and who
+// answers; it knows no forest, and no way to one. Package mind/world/view answers.
 package answer
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/seed-301d4374/engram/mind/pose"
 )
 
-// Service answers questions about a world. All methods are safe for concurrent use. Rows come in parts of any size,
+// Service answers questions about a world, and states something in it. All methods are safe for concurrent use. Rows come in parts of any size,
 // in the order that the method says, to a function whose error ends the call; a part is valid until that returns.
 // An unknown name gives NotFound, with a near name or the removal of the item. Answers, counts and errors tell
 // nothing of statements that the caller may not read.
@@ -42,6 +42,7 @@ type Service interface {
 	Diff(ctx context.Context, q Question, d Diff) ([]Difference, error)
 	// Export returns the world as a file that 'engram world import' reads, and notes about what is not in it.
 	Export(ctx context.Context, q Question, e Export) (text []byte, notes []string, err error)
+	Writer
 }
 
 // Question says of which world something is asked.

@@ -27,6 +27,11 @@ type part[M any] interface {
 
 // receive asks, and calls use with each part of the answer but those that only tell how far the world is read.
 func receive[M any, P part[M]](ctx context.Context, c client, call string, q *answer.Question, request proto.Message, use func(P) error) error {
+	return exchange(ctx, c, call, q, request, nil, use)
+}
+
+// exchange is receive of a call to which send sends more requests; nil for none.
+func exchange[M any, P part[M]](ctx context.Context, c client, call string, q *answer.Question, request proto.Message, send func(feature.ClientStream) error, use func(P) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := c.Open(ctx, "/"+name+"/"+call, request)
@@ -34,6 +39,11 @@ func receive[M any, P part[M]](ctx context.Context, c client, call string, q *an
 		return err
 	}
 	defer s.Close()
+	if send != nil {
+		if err := send(s); err != nil && !errors.Is(err, io.EOF) { // at its end the server says why it takes no more
+			return err
+		}
+	}
 	for {
 		m := P(new(M))
 		err := s.Receive(m)

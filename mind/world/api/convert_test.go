@@ -26,6 +26,8 @@ func filled(v reflect.Value, n *int) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Uint8:
+		v.SetUint(uint64(*n % 256))
 	case reflect.String:
 		v.SetString(string(rune('a' + *n%26)))
 	case reflect.Bool:
@@ -98,6 +100,24 @@ func TestAnswersCrossTheWire(t *testing.T) {
 	crosses(t, componentMessage, componentOf)
 	crosses(t, func(p *answer.Pipe) *engramv1.WorldPipe { return pipeMessages([]answer.Pipe{*p}).Pipes[0] }, pipeOf)
 	crosses(t, func(c *answer.Cover) *engramv1.WorldCover { return coverMessages([]answer.Cover{*c}).Covers[0] }, coverOf)
+	crosses(t, knownMessage, knownOf)
+	crosses(t, func(x *answer.Thing) *engramv1.WorldThing {
+		if x.Payload.Type != "" {
+			x.Withdrawal = answer.Withdrawal{} // it is one of both
+		}
+		return thingMessage(x)
+	}, func(m *engramv1.WorldThing) answer.Thing {
+		x, err := thingOf(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	})
+	crosses(t, func(w *answer.Withdrawal) *engramv1.WorldThing { return thingMessage(&answer.Thing{Withdrawal: *w}) },
+		func(m *engramv1.WorldThing) answer.Withdrawal {
+			x, _ := thingOf(m)
+			return x.Withdrawal
+		})
 	crosses(t, func(d *answer.Difference) *engramv1.WorldDifference {
 		return differenceMessages([]answer.Difference{*d}).Differences[0]
 	}, differenceOf)

@@ -1,5 +1,5 @@
-// Package api is the feature by which programs ask about the world (engram.v1.WorldService): its
-// calls, their rules, and a client.
+// Package api is the feature by which programs ask about the world and state something in it
+// (engram.v1.WorldService): its calls, their rules, and a client.
 package api
 
 import (
@@ -27,7 +27,8 @@ const (
 	wholeRows = 64
 )
 
-// Feature offers questions about the world. Everybody may ask, of what they may read.
+// Feature offers questions about the world, of what the caller may read, and statements for it, of what he may write: who answers
+// looks at that with [access.CommitIn].
 func Feature(s answer.Service) feature.Feature {
 	h := handler{s}
 	sees := feature.Sees(access.Read)
@@ -44,6 +45,11 @@ func Feature(s answer.Service) feature.Feature {
 		feature.Stream("Covers", sees, h.covers).Lasting(),
 		feature.Stream("Diff", sees, h.diff).Lasting(),
 		feature.Stream("Export", sees, h.export).Lasting(),
+		feature.Stream("Known", sees, h.known).Lasting(),
+		feature.Pipe[engramv1.WorldStateRequest]("State", sees, h.state).Lasting().Carrying(access.Write),
+		feature.Stream("Move", sees, h.move).Lasting(),
+		feature.Stream("Remove", sees, h.remove).Lasting(),
+		feature.Stream("Withdraw", sees, h.withdraw).Lasting(),
 	)
 }
 
@@ -56,9 +62,7 @@ func question(ctx context.Context, m *engramv1.WorldQuestion, opening func(*engr
 	}
 	q := answer.Question{
 		At: (*engram.Time)(m.At), AsOf: (*engram.Time)(m.AsOf), Robots: m.GetRobots(), Wait: time.Duration(m.GetWaitNanos()),
-		Opening: func(done, of int) {
-			_ = opening(&engramv1.WorldOpening{Done: uint64(done), Of: uint64(of)}) // who is gone waits no longer: ctx ends
-		},
+		Opening: telling(opening),
 	}
 	if q.Wait < 0 {
 		return q, engram.Errorf(engram.Invalid, "", "wait_nanos is %d; it is 0 or more", m.GetWaitNanos())
@@ -70,6 +74,13 @@ func question(ctx context.Context, m *engramv1.WorldQuestion, opening func(*engr
 		q.After = append(q.After, answer.Mark{Epoch: mark.GetEpoch(), Number: mark.GetNumber()})
 	}
 	return q, nil
+}
+
+// telling returns what tells how far the world is read.
+func telling(opening func(*engramv1.WorldOpening) error) func(done, of int) {
+	return func(done, of int) {
+		_ = opening(&engramv1.WorldOpening{Done: uint64(done), Of: uint64(of)}) // who is gone waits no longer: ctx ends
+	}
 }
 
 // sendRows returns what sends rows.

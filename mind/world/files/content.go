@@ -360,6 +360,14 @@ func (p *Partly) Error() string { return p.Err.Error() }
 // Unwrap returns why the rest was not stated.
 func (p *Partly) Unwrap() error { return p.Err }
 
+func statedOf(entries []Entry) []world.Stated {
+	all := make([]world.Stated, len(entries))
+	for i := range entries {
+		all[i] = entries[i].Stated
+	}
+	return all
+}
+
 // State writes the content to a model, which was checked, and returns the mark of all of it: all is stated, or nothing and
 // an error, or the error is a [Partly].
 func (c *Content) State(ctx context.Context, m world.Model) (world.Mark, error) {
@@ -373,41 +381,17 @@ func (c *Content) DryRun(ctx context.Context, m world.Model) error {
 }
 
 func (c *Content) state(ctx context.Context, m world.Model, dryRun bool) (world.Mark, error) {
-	var all []world.Stated
-	var at, what []string
-	add := func(place, kind, name string, s world.Stated) {
-		all, at, what = append(all, s), append(at, place), append(what, kind+" "+name)
-	}
-	for _, x := range c.Without { // first: it may be stated otherwise by the same file
-		add(x.At, "what there is beside", x.Name, world.Stated{Name: x.Name, What: x.Withdrawal})
-	}
-	for _, x := range c.Items {
-		x.Source = cmp.Or(x.Source, world.PriorKnowledge)
-		add(x.At, "item", x.Name, world.Stated{Name: x.Name, What: x.Item})
-	}
-	for _, x := range c.Joints {
-		x.Source = cmp.Or(x.Source, world.PriorKnowledge)
-		add(x.At, "articulation", x.Name, world.Stated{Name: x.Name, What: x.Articulation})
-	}
-	for _, x := range c.States {
-		x.Source = cmp.Or(x.Source, world.PriorKnowledge)
-		add(x.At, "state", x.Item+"/"+x.Name, world.Stated{What: x.State, Confidence: x.Confidence})
-	}
-	for _, x := range c.Maps {
-		add(x.At, "map", x.Name, world.Stated{Name: x.Name, What: x.Map, Data: x.Data})
-	}
-	for _, x := range c.Components {
-		add(x.At, "component", x.Name, world.Stated{Name: x.Name, What: x.Component})
-	}
+	all := statedOf(c.Entries())
 	failed, mark, err := m.StateAll(ctx, dryRun, all...)
 	if err != nil || failed == nil {
 		return mark, err
 	}
+	entries := c.Entries()
 	var p problems
 	partly := &Partly{}
 	for i, err := range failed {
-		if p.add(at[i], err); err == nil {
-			partly.Stated = append(partly.Stated, what[i])
+		if p.add(entries[i].At, err); err == nil {
+			partly.Stated = append(partly.Stated, entries[i].words())
 		}
 	}
 	if partly.Err = p.err(); mark == (world.Mark{}) {

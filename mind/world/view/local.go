@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/access"
 	"github.com/seed-301d4374/engram/core/follow"
 	"github.com/seed-301d4374/engram/mind/world"
 	"github.com/seed-301d4374/engram/mind/world/answer"
@@ -63,9 +64,24 @@ func open(ctx context.Context, svc engram.Service, key any, told func(done, of i
 	if text := key.(string); text != "" {
 		robots = strings.Split(text, "\n")
 	}
-	m, err := world.Over(ctx, svc, "viewer", world.DefaultRules(), world.Robots(robots...), world.Opening(told)) // nothing is written
+	m, err := world.Over(ctx, permitted{svc}, "viewer", world.DefaultRules(), world.Robots(robots...), world.Opening(told)) // others write, [world.Memory.As]
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// permitted is a server to which is written what the caller may write.
+type permitted struct{ engram.Service }
+
+func (p permitted) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	return access.CommitIn(ctx, p.Service, c)
+}
+
+// Robot returns the name of the robot whose server it is; "" if it has none.
+func (p permitted) Robot() string {
+	if r, ok := p.Service.(interface{ Robot() string }); ok {
+		return r.Robot()
+	}
+	return ""
 }

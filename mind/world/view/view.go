@@ -110,8 +110,16 @@ func (v *view) place(called string) (*world.Merged, error) {
 	for _, m := range found {
 		names = append(names, m.Name)
 	}
+	return nil, engram.Errorf(engram.Conflict, called, "several places are called so: %s; name one of them", listed(names))
+}
+
+// listed puts one name or more into words.
+func listed(names []string) string {
 	last := len(names) - 1
-	return nil, engram.Errorf(engram.Conflict, called, "several places are called so: %s and %s; name one of them", strings.Join(names[:last], ", "), names[last])
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // Unknown returns the error for a name of which there is no item: what was meant, or what became of it.

@@ -3,8 +3,9 @@
 /* eslint-disable */
 
 // Questions about the world that a memory server has made of its memory World and of what lies
-// beside it. The server keeps that world for all who may read the same; what the caller may not
-// read is not in it. docs/world.md explains the ideas.
+// beside it, and statements for it. The server keeps that world for all who may read the same; what
+// the caller may not read is not in it. What the caller may not write is refused as if it was
+// committed. docs/world.md explains the ideas.
 //
 // Times are nanoseconds since the Unix epoch. Lengths are metres and angles radians.
 //
@@ -13,6 +14,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Error, Payload } from "./memory_pb.js";
+import { file_engram_v1_memory } from "./memory_pb.js";
 import type { Pose, PoseCovariance } from "./pose_pb.js";
 import { file_engram_v1_pose } from "./pose_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -21,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file engram/v1/world.proto.
  */
 export const file_engram_v1_world: GenFile = /*@__PURE__*/
-  fileDesc("ChVlbmdyYW0vdjEvd29ybGQucHJvdG8SCWVuZ3JhbS52MSKOAQoNV29ybGRRdWVzdGlvbhIPCgJhdBgBIAEoA0gAiAEBEhIKBWFzX29mGAIgASgDSAGIAQESDgoGcm9ib3RzGAMgAygJEiMKBWFmdGVyGAQgAygLMhQuZW5ncmFtLnYxLldvcmxkTWFyaxISCgp3YWl0X25hbm9zGAUgASgDQgUKA19hdEIICgZfYXNfb2YiKgoJV29ybGRNYXJrEg0KBWVwb2NoGAEgASgEEg4KBm51bWJlchgCIAEoBCIoCgxXb3JsZE9wZW5pbmcSDAoEZG9uZRgBIAEoBBIKCgJvZhgCIAEoBCJqChBXb3JsZFRyZWVSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24SDAoEaXRlbRgCIAEoCRINCgVwbGFjZRgDIAEoCRINCgV3aG9sZRgEIAEoCCJdChFXb3JsZEl0ZW1zUmVxdWVzdBIqCghxdWVzdGlvbhgBIAEoCzIYLmVuZ3JhbS52MS5Xb3JsZFF1ZXN0aW9uEg0KBW5hbWVzGAIgAygJEg0KBXdob2xlGAMgASgIIoYBChBXb3JsZE5lYXJSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24SDgoGYXJvdW5kGAIgASgJEg4KBnJhZGl1cxgDIAEoARImCgZmaWx0ZXIYBCABKAsyFi5lbmdyYW0udjEuV29ybGRGaWx0ZXIicwoOV29ybGRJblJlcXVlc3QSKgoIcXVlc3Rpb24YASABKAsyGC5lbmdyYW0udjEuV29ybGRRdWVzdGlvbhINCgVwbGFjZRgCIAEoCRImCgZmaWx0ZXIYAyABKAsyFi5lbmdyYW0udjEuV29ybGRGaWx0ZXIiuQEKC1dvcmxkRmlsdGVyEjEKCHByZXNlbmNlGAEgASgOMh8uZW5ncmFtLnYxLldvcmxkRmlsdGVyLlByZXNlbmNlEgwKBGtpbmQYAiABKAkSDQoFY2xhc3MYAyABKAkSDQoFd2hvbGUYBCABKAgiSwoIUHJlc2VuY2USFAoQUFJFU0VOQ0VfUFJFU0VOVBAAEhcKE1BSRVNFTkNFX1JFTUVNQkVSRUQQARIQCgxQUkVTRU5DRV9BTEwQAiJTChVXb3JsZEl0ZW1OYW1lc1JlcXVlc3QSKgoIcXVlc3Rpb24YASABKAsyGC5lbmdyYW0udjEuV29ybGRRdWVzdGlvbhIOCgZwcmVmaXgYAiABKAkiQAoSV29ybGRKb2ludHNSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24igAEKEFdvcmxkTWFwc1JlcXVlc3QSKgoIcXVlc3Rpb24YASABKAsyGC5lbmdyYW0udjEuV29ybGRRdWVzdGlvbhINCgVwbGFjZRgCIAEoCRIPCgdzZW5zb3JzGAMgAygJEhIKCmFsZ29yaXRobXMYBCADKAkSDAoEa2luZBgFIAEoCSJPChNXb3JsZE1hcERhdGFSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24SDAoEbmFtZRgCIAEoCSJEChZXb3JsZENvbXBvbmVudHNSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24iTgoSV29ybGRDb3ZlcnNSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24SDAoEd2hhdBgCIAEoCSKAAQoQV29ybGREaWZmUmVxdWVzdBIqCghxdWVzdGlvbhgBIAEoCzIYLmVuZ3JhbS52MS5Xb3JsZFF1ZXN0aW9uEgwKBGZyb20YAiABKAMSDwoCdG8YAyABKANIAIgBARINCgV0cmFucxgEIAEoARILCgNyb3QYBSABKAFCBQoDX3RvImwKEldvcmxkRXhwb3J0UmVxdWVzdBIqCghxdWVzdGlvbhgBIAEoCzIYLmVuZ3JhbS52MS5Xb3JsZFF1ZXN0aW9uEgwKBGl0ZW0YAiABKAkSDgoGbmVzdGVkGAMgASgIEgwKBGpzb24YBCABKAgigwEKCVdvcmxkUm93cxIoCgdvcGVuaW5nGAEgASgLMhcuZW5ncmFtLnYxLldvcmxkT3BlbmluZxIhCgRyb3dzGAIgAygLMhMuZW5ncmFtLnYxLldvcmxkUm93EikKCGxlZnRfb3V0GAMgASgLMhcuZW5ncmFtLnYxLldvcmxkTGVmdE91dCIxCgxXb3JsZExlZnRPdXQSDAoEZ29uZRgBIAEoBBITCgtwcm92aXNpb25hbBgCIAEoBCKxAgoIV29ybGRSb3cSDAoEbmFtZRgBIAEoCRINCgVsZXZlbBgCIAEoDRIMCgRsYXN0GAMgASgIEhUKCGRpc3RhbmNlGAQgASgBSACIAQESDQoFa2luZHMYBSADKAkSFgoJYWdlX25hbm9zGAYgASgDSAGIAQESDgoGYmVsaWVmGAcgASgBEg8KB3NhaWRfYnkYCCADKAkSKAoFam9pbnQYCSABKAsyGS5lbmdyYW0udjEuV29ybGRJdGVtSm9pbnQSEwoLcHJvdmlzaW9uYWwYCiABKAkSDQoFbm90ZXMYCyADKAkSDgoGYWJzZW50GAwgASgJEiIKBGl0ZW0YDSABKAsyFC5lbmdyYW0udjEuV29ybGRJdGVtQgsKCV9kaXN0YW5jZUIMCgpfYWdlX25hbm9zIpgGCglXb3JsZEl0ZW0SDAoEbmFtZRgBIAEoCRIMCgR0aW1lGAIgASgDEg0KBWtpbmRzGAMgAygJEg4KBnBhcmVudBgEIAEoCRIMCgRwYXRoGAUgAygJEg0KBWxhYmVsGAYgASgJEhQKDHNwb2tlbl9uYW1lcxgHIAMoCRINCgVjbGFzcxgIIAEoCRIiCgRwb3NlGAkgASgLMhQuZW5ncmFtLnYxLldvcmxkUG9zZRIlCgdpbl9yb290GAogASgLMhQuZW5ncmFtLnYxLldvcmxkUG9zZRIkCgVzaGFwZRgLIAEoCzIVLmVuZ3JhbS52MS5Xb3JsZFNoYXBlEiAKA2JveBgMIAEoCzITLmVuZ3JhbS52MS5Xb3JsZEJveBIkCgVwbGFjZRgNIAEoCzIVLmVuZ3JhbS52MS5Xb3JsZFBsYWNlEioKBXJvYm90GA4gASgLMhsuZW5ncmFtLnYxLldvcmxkUm9ib3RGcmFtZXMSLAoJZGV0ZWN0aW9uGA8gASgLMhkuZW5ncmFtLnYxLldvcmxkRGV0ZWN0aW9uEhIKCm1haW50YWluZXIYECABKAkSLAoKcHJvcGVydGllcxgRIAMoCzIYLmVuZ3JhbS52MS5Xb3JsZFByb3BlcnR5Eg8KB3NlZW5faW4YEiABKAkSJQoGc3RhdGVzGBMgAygLMhUuZW5ncmFtLnYxLldvcmxkU3RhdGUSKAoFam9pbnQYFCABKAsyGS5lbmdyYW0udjEuV29ybGRJdGVtSm9pbnQSLAoJY29tcG9uZW50GBUgASgLMhkuZW5ncmFtLnYxLldvcmxkQ29tcG9uZW50EgwKBG1hcHMYFiADKAkSJgoGYmVsaWVmGBcgASgLMhYuZW5ncmFtLnYxLldvcmxkQmVsaWVmEg8KB2FjY291bnQYGCABKAkSDwoHcHJlc2VudBgZIAEoCBITCgtwcm92aXNpb25hbBgaIAEoCRINCgVub3RlcxgbIAMoCRItCgpzdGF0ZW1lbnRzGBwgAygLMhkuZW5ncmFtLnYxLldvcmxkU3RhdGVtZW50ImgKCVdvcmxkUG9zZRINCgVmcmFtZRgBIAEoCRIdCgRwb3NlGAIgASgLMg8uZW5ncmFtLnYxLlBvc2USLQoKY292YXJpYW5jZRgDIAEoCzIZLmVuZ3JhbS52MS5Qb3NlQ292YXJpYW5jZSIuCgtXb3JsZFZlY3RvchIJCgF4GAEgASgBEgkKAXkYAiABKAESCQoBehgDIAEoASKWAQoKV29ybGRTaGFwZRIMCgRraW5kGAEgASgJEh0KBHBvc2UYAiABKAsyDy5lbmdyYW0udjEuUG9zZRIkCgRzaXplGAMgASgLMhYuZW5ncmFtLnYxLldvcmxkVmVjdG9yEgwKBG1lc2gYBCABKAkSJwoHb3V0bGluZRgFIAMoCzIWLmVuZ3JhbS52MS5Xb3JsZFZlY3RvciJPCghXb3JsZEJveBIdCgRwb3NlGAEgASgLMg8uZW5ncmFtLnYxLlBvc2USJAoEc2l6ZRgCIAEoCzIWLmVuZ3JhbS52MS5Xb3JsZFZlY3RvciIrCgpXb3JsZFBsYWNlEg0KBWxldmVsGAEgASgJEg4KBm51bWJlchgCIAEoCSIuChBXb3JsZFJvYm90RnJhbWVzEgwKBG9kb20YASABKAkSDAoEYmFzZRgCIAEoCSIvCg5Xb3JsZERldGVjdGlvbhIPCgdtZXRob2RzGAEgAygJEgwKBHRhZ3MYAiADKAkiKwoNV29ybGRQcm9wZXJ0eRIMCgRuYW1lGAEgASgJEgwKBGpzb24YAiABKAkikwEKCldvcmxkU3RhdGUSDAoEbmFtZRgBIAEoCRIMCgRqc29uGAIgASgJEhIKCmNvbmZpZGVuY2UYAyABKAESDgoGc291cmNlGAQgASgJEg8KB3NhaWRfYnkYBSABKAkSDAoEdGltZRgGIAEoAxINCgVzaW5jZRgHIAEoAxIXCg9oYWxmX2xpZmVfbmFub3MYCCABKAMioQEKDldvcmxkSXRlbUpvaW50EgwKBGtpbmQYASABKAkSDAoEYmFzZRgCIAEoCRISCgV2YWx1ZRgDIAEoAUgAiAEBEg0KBXNpZ21hGAQgASgBEiYKBmxpbWl0cxgFIAEoCzIWLmVuZ3JhbS52MS5Xb3JsZExpbWl0cxIOCgZyYWRpdXMYBiABKAESDgoGc2VydmVzGAcgAygJQggKBl92YWx1ZSIrCgtXb3JsZExpbWl0cxINCgVsb3dlchgBIAEoARINCgV1cHBlchgCIAEoASJSCgtXb3JsZEJlbGllZhIJCgFwGAEgASgBEgwKBHNlZW4YAiABKAMSCgoCYnkYAyABKAkSDgoGc291cmNlGAQgASgJEg4KBmxvb2tlZBgFIAEoBCKaAQoOV29ybGRTdGF0ZW1lbnQSEAoIcHJvdmlkZXIYASABKAkSDQoFcm9ib3QYAiABKAkSDAoEaG9tZRgDIAEoCRIOCgZzb3VyY2UYBCABKAkSDAoEdGltZRgFIAEoAxINCgVzaW5jZRgGIAEoAxIMCgRzYXlzGAcgAygJEg4KBmNvdW50cxgIIAMoCRIOCgZyZWFzb24YCSABKAkiRQoKV29ybGROYW1lcxIoCgdvcGVuaW5nGAEgASgLMhcuZW5ncmFtLnYxLldvcmxkT3BlbmluZxINCgVuYW1lcxgCIAMoCSJeCgtXb3JsZEpvaW50cxIoCgdvcGVuaW5nGAEgASgLMhcuZW5ncmFtLnYxLldvcmxkT3BlbmluZxIlCgZqb2ludHMYAiADKAsyFS5lbmdyYW0udjEuV29ybGRKb2ludCLQAQoKV29ybGRKb2ludBIMCgRuYW1lGAEgASgJEg0KBW1vdmVkGAIgASgJEigKBWpvaW50GAMgASgLMhkuZW5ncmFtLnYxLldvcmxkSXRlbUpvaW50EhEKCXJlZmVyZW5jZRgEIAEoARIdCgRwb3NlGAUgASgLMg8uZW5ncmFtLnYxLlBvc2USKQoJZGlyZWN0aW9uGAYgASgLMhYuZW5ncmFtLnYxLldvcmxkVmVjdG9yEg8KB3NhaWRfYnkYByABKAkSDQoFbm90ZXMYCCADKAkiWAoJV29ybGRNYXBzEigKB29wZW5pbmcYASABKAsyFy5lbmdyYW0udjEuV29ybGRPcGVuaW5nEiEKBG1hcHMYAiADKAsyEy5lbmdyYW0udjEuV29ybGRNYXAi2AIKCFdvcmxkTWFwEgwKBG5hbWUYASABKAkSDgoGc2VydmVzGAIgASgIEgsKA3doeRgDIAMoCRIMCgRraW5kGAQgASgJEhEKCWRlc2NyaWJlcxgFIAMoCRINCgVmcmFtZRgGIAEoCRISCgpyZXNvbHV0aW9uGAcgASgBEg4KBmZvcm1hdBgIIAEoCRILCgN1cmwYCSABKAkSDAoEbGluaxgKIAEoCRIOCgZzaGEyNTYYCyABKAkSDwoHc2Vuc29ycxgMIAMoCRISCgphbGdvcml0aG1zGA0gAygJEg4KBmF1dGhvchgOIAEoCRIPCgdjcmVhdGVkGA8gASgDEg8KB3F1YWxpdHkYECABKAESDwoHc2FpZF9ieRgRIAEoCRIMCgR0aW1lGBIgASgDEiwKCnByb3BlcnRpZXMYEyADKAsyGC5lbmdyYW0udjEuV29ybGRQcm9wZXJ0eSKPAQoPV29ybGRDb21wb25lbnRzEigKB29wZW5pbmcYASABKAsyFy5lbmdyYW0udjEuV29ybGRPcGVuaW5nEi0KCmNvbXBvbmVudHMYAiADKAsyGS5lbmdyYW0udjEuV29ybGRDb21wb25lbnQSIwoFcGlwZXMYAyADKAsyFC5lbmdyYW0udjEuV29ybGRQaXBlIq8BCg5Xb3JsZENvbXBvbmVudBIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFcm9ib3QYAyABKAkSDwoHcnVubmluZxgEIAEoCBIMCgRpdGVtGAUgASgIEg0KBWZyYW1lGAYgASgJEg4KBmlucHV0cxgHIAMoCRIPCgdvdXRwdXRzGAggAygJEhIKCnN0YXJ0ZWRfYnkYCSABKAkSDwoHc2FpZF9ieRgKIAEoCSI2CglXb3JsZFBpcGUSDAoEZnJvbRgBIAEoCRIPCgd0aHJvdWdoGAIgASgJEgoKAnRvGAMgASgJIl4KC1dvcmxkQ292ZXJzEigKB29wZW5pbmcYASABKAsyFy5lbmdyYW0udjEuV29ybGRPcGVuaW5nEiUKBmNvdmVycxgCIAMoCzIVLmVuZ3JhbS52MS5Xb3JsZENvdmVyImwKCldvcmxkQ292ZXISLAoJY29tcG9uZW50GAEgASgLMhkuZW5ncmFtLnYxLldvcmxkQ29tcG9uZW50EhAKCGRpc3RhbmNlGAIgASgBEg0KBXNoYXJlGAMgASgBEg8KB3Vua25vd24YBCABKAkibQoQV29ybGREaWZmZXJlbmNlcxIoCgdvcGVuaW5nGAEgASgLMhcuZW5ncmFtLnYxLldvcmxkT3BlbmluZxIvCgtkaWZmZXJlbmNlcxgCIAMoCzIaLmVuZ3JhbS52MS5Xb3JsZERpZmZlcmVuY2UiiAMKD1dvcmxkRGlmZmVyZW5jZRIMCgRuYW1lGAEgASgJEgwKBGNhbWUYAiABKAgSDAoEd2VudBgDIAEoCBIOCgZyZWFzb24YBCABKAkSCgoCYnkYBSABKAkSJwoFbW92ZWQYBiABKAsyGC5lbmdyYW0udjEuV29ybGRNb3ZlbWVudBIoCgZwYXJlbnQYByABKAsyGC5lbmdyYW0udjEuV29ybGRFeGNoYW5nZRInCgVsYWJlbBgIIAEoCzIYLmVuZ3JhbS52MS5Xb3JsZEV4Y2hhbmdlEicKBWtpbmRzGAkgASgLMhguZW5ncmFtLnYxLldvcmxkRXhjaGFuZ2USEgoKcG9zZV9rbm93bhgKIAEoCBIUCgxwb3NlX3Vua25vd24YCyABKAgSEQoJZGVzY3JpYmVkGAwgASgIEisKBnN0YXRlcxgNIAMoCzIbLmVuZ3JhbS52MS5Xb3JsZFN0YXRlQ2hhbmdlEg4KBmxpbmtlZBgOIAEoCBIQCgh1bmxpbmtlZBgPIAEoCCIrCg1Xb3JsZE1vdmVtZW50Eg0KBXRyYW5zGAEgASgBEgsKA3JvdBgCIAEoASIpCg1Xb3JsZEV4Y2hhbmdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkiaAoQV29ybGRTdGF0ZUNoYW5nZRIMCgRuYW1lGAEgASgJEhYKCWZyb21fanNvbhgCIAEoCUgAiAEBEhQKB3RvX2pzb24YAyABKAlIAYgBAUIMCgpfZnJvbV9qc29uQgoKCF90b19qc29uIlQKCldvcmxkQnl0ZXMSKAoHb3BlbmluZxgBIAEoCzIXLmVuZ3JhbS52MS5Xb3JsZE9wZW5pbmcSDQoFcGllY2UYAiABKAwSDQoFbm90ZXMYAyADKAky4AYKDFdvcmxkU2VydmljZRJACgRUcmVlEhsuZW5ncmFtLnYxLldvcmxkVHJlZVJlcXVlc3QaFC5lbmdyYW0udjEuV29ybGRSb3dzIgOQAgIwARJCCgVJdGVtcxIcLmVuZ3JhbS52MS5Xb3JsZEl0ZW1zUmVxdWVzdBoULmVuZ3JhbS52MS5Xb3JsZFJvd3MiA5ACAjABEkAKBE5lYXISGy5lbmdyYW0udjEuV29ybGROZWFyUmVxdWVzdBoULmVuZ3JhbS52MS5Xb3JsZFJvd3MiA5ACAjABEjwKAkluEhkuZW5ncmFtLnYxLldvcmxkSW5SZXF1ZXN0GhQuZW5ncmFtLnYxLldvcmxkUm93cyIDkAICMAESSwoJSXRlbU5hbWVzEiAuZW5ncmFtLnYxLldvcmxkSXRlbU5hbWVzUmVxdWVzdBoVLmVuZ3JhbS52MS5Xb3JsZE5hbWVzIgOQAgIwARJGCgZKb2ludHMSHS5lbmdyYW0udjEuV29ybGRKb2ludHNSZXF1ZXN0GhYuZW5ncmFtLnYxLldvcmxkSm9pbnRzIgOQAgIwARJACgRNYXBzEhsuZW5ncmFtLnYxLldvcmxkTWFwc1JlcXVlc3QaFC5lbmdyYW0udjEuV29ybGRNYXBzIgOQAgIwARJHCgdNYXBEYXRhEh4uZW5ncmFtLnYxLldvcmxkTWFwRGF0YVJlcXVlc3QaFS5lbmdyYW0udjEuV29ybGRCeXRlcyIDkAICMAESUgoKQ29tcG9uZW50cxIhLmVuZ3JhbS52MS5Xb3JsZENvbXBvbmVudHNSZXF1ZXN0GhouZW5ncmFtLnYxLldvcmxkQ29tcG9uZW50cyIDkAICMAESRgoGQ292ZXJzEh0uZW5ncmFtLnYxLldvcmxkQ292ZXJzUmVxdWVzdBoWLmVuZ3JhbS52MS5Xb3JsZENvdmVycyIDkAICMAESRwoERGlmZhIbLmVuZ3JhbS52MS5Xb3JsZERpZmZSZXF1ZXN0GhsuZW5ncmFtLnYxLldvcmxkRGlmZmVyZW5jZXMiA5ACAjABEkUKBkV4cG9ydBIdLmVuZ3JhbS52MS5Xb3JsZEV4cG9ydFJlcXVlc3QaFS5lbmdyYW0udjEuV29ybGRCeXRlcyIDkAICMAFCOFo2Z2l0aHViLmNvbS9zZWVkLTMwMWQ0Mzc0L2VuZ3JhbS9nZW4vZW5ncmFtL3YxO2VuZ3JhbXYxYgZwcm90bzM", [file_engram_v1_pose]);
+  fileDesc("ChVlbmdyYW0vdjEvd29ybGQucHJvdG8SCWVuZ3JhbS52MSKOAQoNV29ybGRRdWVzdGlvbhIPCgJhdBgBIAEoA0gAiAEBEhIKBWFzX29mGAIgASgDSAGIAQESDgoGcm9ib3RzGAMgAygJEiMKBWFmdGVyGAQgAygLMhQuZW5ncmFtLnYxLldvcmxkTWFyaxISCgp3YWl0X25hbm9zGAUgASgDQgUKA19hdEIICgZfYXNfb2YiKgoJV29ybGRNYXJrEg0KBWVwb2NoGAEgASgEEg4KBm51bWJlchgCIAEoBCIoCgxXb3JsZE9wZW5pbmcSDAoEZG9uZRgBIAEoBBIKCgJvZhgCIAEoBCJqChBXb3JsZFRyZWVSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24SDAoEaXRlbRgCIAEoCRINCgVwbGFjZRgDIAEoCRINCgV3aG9sZRgEIAEoCCJdChFXb3JsZEl0ZW1zUmVxdWVzdBIqCghxdWVzdGlvbhgBIAEoCzIYLmVuZ3JhbS52MS5Xb3JsZFF1ZXN0aW9uEg0KBW5hbWVzGAIgAygJEg0KBXdob2xlGAMgASgIIoYBChBXb3JsZE5lYXJSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24SDgoGYXJvdW5kGAIgASgJEg4KBnJhZGl1cxgDIAEoARImCgZmaWx0ZXIYBCABKAsyFi5lbmdyYW0udjEuV29ybGRGaWx0ZXIicwoOV29ybGRJblJlcXVlc3QSKgoIcXVlc3Rpb24YASABKAsyGC5lbmdyYW0udjEuV29ybGRRdWVzdGlvbhINCgVwbGFjZRgCIAEoCRImCgZmaWx0ZXIYAyABKAsyFi5lbmdyYW0udjEuV29ybGRGaWx0ZXIiuQEKC1dvcmxkRmlsdGVyEjEKCHByZXNlbmNlGAEgASgOMh8uZW5ncmFtLnYxLldvcmxkRmlsdGVyLlByZXNlbmNlEgwKBGtpbmQYAiABKAkSDQoFY2xhc3MYAyABKAkSDQoFd2hvbGUYBCABKAgiSwoIUHJlc2VuY2USFAoQUFJFU0VOQ0VfUFJFU0VOVBAAEhcKE1BSRVNFTkNFX1JFTUVNQkVSRUQQARIQCgxQUkVTRU5DRV9BTEwQAiJTChVXb3JsZEl0ZW1OYW1lc1JlcXVlc3QSKgoIcXVlc3Rpb24YASABKAsyGC5lbmdyYW0udjEuV29ybGRRdWVzdGlvbhIOCgZwcmVmaXgYAiABKAkiQAoSV29ybGRKb2ludHNSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24igAEKEFdvcmxkTWFwc1JlcXVlc3QSKgoIcXVlc3Rpb24YASABKAsyGC5lbmdyYW0udjEuV29ybGRRdWVzdGlvbhINCgVwbGFjZRgCIAEoCRIPCgdzZW5zb3JzGAMgAygJEhIKCmFsZ29yaXRobXMYBCADKAkSDAoEa2luZBgFIAEoCSJPChNXb3JsZE1hcERhdGFSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24SDAoEbmFtZRgCIAEoCSJEChZXb3JsZENvbXBvbmVudHNSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24iTgoSV29ybGRDb3ZlcnNSZXF1ZXN0EioKCHF1ZXN0aW9uGAEgASgLMhguZW5ncmFtLnYxLldvcmxkUXVlc3Rpb24SDAoEd2hhdBgCIAEoCSKAAQoQV29ybGREaWZmUmVxdWVzdBIqCghxdWVzdGlvbhgBIAEoCzIYLmVuZ3JhbS52MS5Xb3JsZFF1ZXN0aW9uEgwKBGZyb20YAiABKAMSDwoCdG8YAyABKANIAIgBARINCgV0cmFucxgEIAEoARILCgNyb3QYBSABKAFCBQoDX3RvImwKEldvcmxkRXhwb3J0UmVxdWVzdBIqCghxdWVzdGlvbhgBIAEoCzIYLmVuZ3JhbS52MS5Xb3JsZFF1ZXN0aW9uEgwKBGl0ZW0YAiABKAkSDgoGbmVzdGVkGAMgASgIEgwKBGpzb24YBCABKAgigwEKCVdvcmxkUm93cxIoCgdvcGVuaW5nGAEgASgLMhcuZW5ncmFtLnYxLldvcmxkT3BlbmluZxIhCgRyb3dzGAIgAygLMhMuZW5ncmFtLnYxLldvcmxkUm93EikKCGxlZnRfb3V0GAMgASgLMhcuZW5ncmFtLnYxLldvcmxkTGVmdE91dCIxCgxXb3JsZExlZnRPdXQSDAoEZ29uZRgBIAEoBBITCgtwcm92aXNpb25hbBgCIAEoBCKxAgoIV29ybGRSb3cSDAoEbmFtZRgBIAEoCRINCgVsZXZlbBgCIAEoDRIMCgRsYXN0GAMgASgIEhUKCGRpc3RhbmNlGAQgASgBSACIAQESDQoFa2luZHMYBSADKAkSFgoJYWdlX25hbm9zGAYgASgDSAGIAQESDgoGYmVsaWVmGAcgASgBEg8KB3NhaWRfYnkYCCADKAkSKAoFam9pbnQYCSABKAsyGS5lbmdyYW0udjEuV29ybGRJdGVtSm9pbnQSEwoLcHJvdmlzaW9uYWwYCiABKAkSDQoFbm90ZXMYCyADKAkSDgoGYWJzZW50GAwgASgJEiIKBGl0ZW0YDSABKAsyFC5lbmdyYW0udjEuV29ybGRJdGVtQgsKCV9kaXN0YW5jZUIMCgpfYWdlX25hbm9zIpgGCglXb3JsZEl0ZW0SDAoEbmFtZRgBIAEoCRIMCgR0aW1lGAIgASgDEg0KBWtpbmRzGAMgAygJEg4KBnBhcmVudBgEIAEoCRIMCgRwYXRoGAUgAygJEg0KBWxhYmVsGAYgASgJEhQKDHNwb2tlbl9uYW1lcxgHIAMoCRINCgVjbGFzcxgIIAEoCRIiCgRwb3NlGAkgASgLMhQuZW5ncmFtLnYxLldvcmxkUG9zZRIlCgdpbl9yb290GAogASgLMhQuZW5ncmFtLnYxLldvcmxkUG9zZRIkCgVzaGFwZRgLIAEoCzIVLmVuZ3JhbS52MS5Xb3JsZFNoYXBlEiAKA2JveBgMIAEoCzITLmVuZ3JhbS52MS5Xb3JsZEJveBIkCgVwbGFjZRgNIAEoCzIVLmVuZ3JhbS52MS5Xb3JsZFBsYWNlEioKBXJvYm90GA4gASgLMhsuZW5ncmFtLnYxLldvcmxkUm9ib3RGcmFtZXMSLAoJZGV0ZWN0aW9uGA8gASgLMhkuZW5ncmFtLnYxLldvcmxkRGV0ZWN0aW9uEhIKCm1haW50YWluZXIYECABKAkSLAoKcHJvcGVydGllcxgRIAMoCzIYLmVuZ3JhbS52MS5Xb3JsZFByb3BlcnR5Eg8KB3NlZW5faW4YEiABKAkSJQoGc3RhdGVzGBMgAygLMhUuZW5ncmFtLnYxLldvcmxkU3RhdGUSKAoFam9pbnQYFCABKAsyGS5lbmdyYW0udjEuV29ybGRJdGVtSm9pbnQSLAoJY29tcG9uZW50GBUgASgLMhkuZW5ncmFtLnYxLldvcmxkQ29tcG9uZW50EgwKBG1hcHMYFiADKAkSJgoGYmVsaWVmGBcgASgLMhYuZW5ncmFtLnYxLldvcmxkQmVsaWVmEg8KB2FjY291bnQYGCABKAkSDwoHcHJlc2VudBgZIAEoCBITCgtwcm92aXNpb25hbBgaIAEoCRINCgVub3RlcxgbIAMoCRItCgpzdGF0ZW1lbnRzGBwgAygLMhkuZW5ncmFtLnYxLldvcmxkU3RhdGVtZW50ImgKCVdvcmxkUG9zZRINCgVmcmFtZRgBIAEoCRIdCgRwb3NlGAIgASgLMg8uZW5ncmFtLnYxLlBvc2USLQoKY292YXJpYW5jZRgDIAEoCzIZLmVuZ3JhbS52MS5Qb3NlQ292YXJpYW5jZSIuCgtXb3JsZFZlY3RvchIJCgF4GAEgASgBEgkKAXkYAiABKAESCQoBehgDIAEoASKWAQoKV29ybGRTaGFwZRIMCgRraW5kGAEgASgJEh0KBHBvc2UYAiABKAsyDy5lbmdyYW0udjEuUG9zZRIkCgRzaXplGAMgASgLMhYuZW5ncmFtLnYxLldvcmxkVmVjdG9yEgwKBG1lc2gYBCABKAkSJwoHb3V0bGluZRgFIAMoCzIWLmVuZ3JhbS52MS5Xb3JsZFZlY3RvciJPCghXb3JsZEJveBIdCgRwb3NlGAEgASgLMg8uZW5ncmFtLnYxLlBvc2USJAoEc2l6ZRgCIAEoCzIWLmVuZ3JhbS52MS5Xb3JsZFZlY3RvciIrCgpXb3JsZFBsYWNlEg0KBWxldmVsGAEgASgJEg4KBm51bWJlchgCIAEoCSIuChBXb3JsZFJvYm90RnJhbWVzEgwKBG9kb20YASABKAkSDAoEYmFzZRgCIAEoCSIvCg5Xb3JsZERldGVjdGlvbhIPCgdtZXRob2RzGAEgAygJEgwKBHRhZ3MYAiADKAkiKwoNV29ybGRQcm9wZXJ0eRIMCgRuYW1lGAEgASgJEgwKBGpzb24YAiABKAkikwEKCldvcmxkU3RhdGUSDAoEbmFtZRgBIAEoCRIMCgRqc29uGAIgASgJEhIKCmNvbmZpZGVuY2UYAyABKAESDgoGc291cmNlGAQgASgJEg8KB3NhaWRfYnkYBSABKAkSDAoEdGltZRgGIAEoAxINCgVzaW5jZRgHIAEoAxIXCg9oYWxmX2xpZmVfbmFub3MYCCABKAMioQEKDldvcmxkSXRlbUpvaW50EgwKBGtpbmQYASABKAkSDAoEYmFzZRgCIAEoCRISCgV2YWx1ZRgDIAEoAUgAiAEBEg0KBXNpZ21hGAQgASgBEiYKBmxpbWl0cxgFIAEoCzIWLmVuZ3JhbS52MS5Xb3JsZExpbWl0cxIOCgZyYWRpdXMYBiABKAESDgoGc2VydmVzGAcgAygJQggKBl92YWx1ZSIrCgtXb3JsZExpbWl0cxINCgVsb3dlchgBIAEoARINCgV1cHBlchgCIAEoASJSCgtXb3JsZEJlbGllZhIJCgFwGAEgASgBEgwKBHNlZW4YAiABKAMSCgoCYnkYAyABKAkSDgoGc291cmNlGAQgASgJEg4KBmxvb2tlZBgFIAEoBCKaAQoOV29ybGRTdGF0ZW1lbnQSEAoIcHJvdmlkZXIYASABKAkSDQoFcm9ib3QYAiABKAkSDAoEaG9tZRgDIAEoCRIOCgZzb3VyY2UYBCABKAkSDAoEdGltZRgFIAEoAxINCgVzaW5jZRgGIAEoAxIMCgRzYXlzGAcgAygJEg4KBmNvdW50cxgIIAMoCRIOCgZyZWFzb24YCSABKAkiRQoKV29ybGROYW1lcxIoCgdvcGVuaW5nGAEgASgLMhcuZW5ncmFtLnYxLldvcmxkT3BlbmluZxINCgVuYW1lcxgCIAMoCSJeCgtXb3JsZEpvaW50cxIoCgdvcGVuaW5nGAEgASgLMhcuZW5ncmFtLnYxLldvcmxkT3BlbmluZxIlCgZqb2ludHMYAiADKAsyFS5lbmdyYW0udjEuV29ybGRKb2ludCLQAQoKV29ybGRKb2ludBIMCgRuYW1lGAEgASgJEg0KBW1vdmVkGAIgASgJEigKBWpvaW50GAMgASgLMhkuZW5ncmFtLnYxLldvcmxkSXRlbUpvaW50EhEKCXJlZmVyZW5jZRgEIAEoARIdCgRwb3NlGAUgASgLMg8uZW5ncmFtLnYxLlBvc2USKQoJZGlyZWN0aW9uGAYgASgLMhYuZW5ncmFtLnYxLldvcmxkVmVjdG9yEg8KB3NhaWRfYnkYByABKAkSDQoFbm90ZXMYCCADKAkiWAoJV29ybGRNYXBzEigKB29wZW5pbmcYASABKAsyFy5lbmdyYW0udjEuV29ybGRPcGVuaW5nEiEKBG1hcHMYAiADKAsyEy5lbmdyYW0udjEuV29ybGRNYXAi2AIKCFdvcmxkTWFwEgwKBG5hbWUYASABKAkSDgoGc2VydmVzGAIgASgIEgsKA3doeRgDIAMoCRIMCgRraW5kGAQgASgJEhEKCWRlc2NyaWJlcxgFIAMoCRINCgVmcmFtZRgGIAEoCRISCgpyZXNvbHV0aW9uGAcgASgBEg4KBmZvcm1hdBgIIAEoCRILCgN1cmwYCSABKAkSDAoEbGluaxgKIAEoCRIOCgZzaGEyNTYYCyABKAkSDwoHc2Vuc29ycxgMIAMoCRISCgphbGdvcml0aG1zGA0gAygJEg4KBmF1dGhvchgOIAEoCRIPCgdjcmVhdGVkGA8gASgDEg8KB3F1YWxpdHkYECABKAESDwoHc2FpZF9ieRgRIAEoCRIMCgR0aW1lGBIgASgDEiwKCnByb3BlcnRpZXMYEyADKAsyGC5lbmdyYW0udjEuV29ybGRQcm9wZXJ0eSKPAQoPV29ybGRDb21wb25lbnRzEigKB29wZW5pbmcYASABKAsyFy5lbmdyYW0udjEuV29ybGRPcGVuaW5nEi0KCmNvbXBvbmVudHMYAiADKAsyGS5lbmdyYW0udjEuV29ybGRDb21wb25lbnQSIwoFcGlwZXMYAyADKAsyFC5lbmdyYW0udjEuV29ybGRQaXBlIq8BCg5Xb3JsZENvbXBvbmVudBIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFcm9ib3QYAyABKAkSDwoHcnVubmluZxgEIAEoCBIMCgRpdGVtGAUgASgIEg0KBWZyYW1lGAYgASgJEg4KBmlucHV0cxgHIAMoCRIPCgdvdXRwdXRzGAggAygJEhIKCnN0YXJ0ZWRfYnkYCSABKAkSDwoHc2FpZF9ieRgKIAEoCSI2CglXb3JsZFBpcGUSDAoEZnJvbRgBIAEoCRIPCgd0aHJvdWdoGAIgASgJEgoKAnRvGAMgASgJIl4KC1dvcmxkQ292ZXJzEigKB29wZW5pbmcYASABKAsyFy5lbmdyYW0udjEuV29ybGRPcGVuaW5nEiUKBmNvdmVycxgCIAMoCzIVLmVuZ3JhbS52MS5Xb3JsZENvdmVyImwKCldvcmxkQ292ZXISLAoJY29tcG9uZW50GAEgASgLMhkuZW5ncmFtLnYxLldvcmxkQ29tcG9uZW50EhAKCGRpc3RhbmNlGAIgASgBEg0KBXNoYXJlGAMgASgBEg8KB3Vua25vd24YBCABKAkibQoQV29ybGREaWZmZXJlbmNlcxIoCgdvcGVuaW5nGAEgASgLMhcuZW5ncmFtLnYxLldvcmxkT3BlbmluZxIvCgtkaWZmZXJlbmNlcxgCIAMoCzIaLmVuZ3JhbS52MS5Xb3JsZERpZmZlcmVuY2UiiAMKD1dvcmxkRGlmZmVyZW5jZRIMCgRuYW1lGAEgASgJEgwKBGNhbWUYAiABKAgSDAoEd2VudBgDIAEoCBIOCgZyZWFzb24YBCABKAkSCgoCYnkYBSABKAkSJwoFbW92ZWQYBiABKAsyGC5lbmdyYW0udjEuV29ybGRNb3ZlbWVudBIoCgZwYXJlbnQYByABKAsyGC5lbmdyYW0udjEuV29ybGRFeGNoYW5nZRInCgVsYWJlbBgIIAEoCzIYLmVuZ3JhbS52MS5Xb3JsZEV4Y2hhbmdlEicKBWtpbmRzGAkgASgLMhguZW5ncmFtLnYxLldvcmxkRXhjaGFuZ2USEgoKcG9zZV9rbm93bhgKIAEoCBIUCgxwb3NlX3Vua25vd24YCyABKAgSEQoJZGVzY3JpYmVkGAwgASgIEisKBnN0YXRlcxgNIAMoCzIbLmVuZ3JhbS52MS5Xb3JsZFN0YXRlQ2hhbmdlEg4KBmxpbmtlZBgOIAEoCBIQCgh1bmxpbmtlZBgPIAEoCCIrCg1Xb3JsZE1vdmVtZW50Eg0KBXRyYW5zGAEgASgBEgsKA3JvdBgCIAEoASIpCg1Xb3JsZEV4Y2hhbmdlEgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkiaAoQV29ybGRTdGF0ZUNoYW5nZRIMCgRuYW1lGAEgASgJEhYKCWZyb21fanNvbhgCIAEoCUgAiAEBEhQKB3RvX2pzb24YAyABKAlIAYgBAUIMCgpfZnJvbV9qc29uQgoKCF90b19qc29uIlQKCldvcmxkQnl0ZXMSKAoHb3BlbmluZxgBIAEoCzIXLmVuZ3JhbS52MS5Xb3JsZE9wZW5pbmcSDQoFcGllY2UYAiABKAwSDQoFbm90ZXMYAyADKAkicQoLV29ybGRXcml0ZXISEAoIcHJvdmlkZXIYASABKAkSJgoGc291cmNlGAIgASgOMhYuZW5ncmFtLnYxLldvcmxkU291cmNlEg4KBnJvYm90cxgDIAMoCRIQCgNub3cYBCABKANIAIgBAUIGCgRfbm93IkoKEVdvcmxkS25vd25SZXF1ZXN0EiYKBndyaXRlchgBIAEoCzIWLmVuZ3JhbS52MS5Xb3JsZFdyaXRlchINCgVuYW1lcxgCIAMoCSJjChBXb3JsZEtub3duVGhpbmdzEigKB29wZW5pbmcYASABKAsyFy5lbmdyYW0udjEuV29ybGRPcGVuaW5nEiUKBnRoaW5ncxgCIAMoCzIVLmVuZ3JhbS52MS5Xb3JsZEtub3duIqABCgpXb3JsZEtub3duEgwKBG5hbWUYASABKAkSIAoEaXRlbRgCIAEoCzISLmVuZ3JhbS52MS5QYXlsb2FkEh8KA293bhgDIAEoCzISLmVuZ3JhbS52MS5QYXlsb2FkEiEKBWpvaW50GAQgASgLMhIuZW5ncmFtLnYxLlBheWxvYWQSDwoHbWlzc2luZxgFIAEoCRINCgVyb2JvdBgGIAEoCCKSAQoRV29ybGRTdGF0ZVJlcXVlc3QSJgoGd3JpdGVyGAEgASgLMhYuZW5ncmFtLnYxLldvcmxkV3JpdGVyEg8KB2NvbnRlbnQYAiABKAgSDwoHZHJ5X3J1bhgDIAEoCBIlCgZ0aGluZ3MYBCADKAsyFS5lbmdyYW0udjEuV29ybGRUaGluZxIMCgRsYXN0GAUgASgIIs0BCgpXb3JsZFRoaW5nEgwKBG5hbWUYASABKAkSIwoHcGF5bG9hZBgCIAEoCzISLmVuZ3JhbS52MS5QYXlsb2FkEhIKCmNvbmZpZGVuY2UYAyABKAESEQoEZGF0YRgEIAEoDEgAiAEBEi4KCndpdGhkcmF3YWwYBSABKAsyGi5lbmdyYW0udjEuV29ybGRXaXRoZHJhd2FsEgoKAmF0GAYgASgJEg8KB21lbWJlcnMYByADKAkSDwoHcGFydGlhbBgIIAEoCEIHCgVfZGF0YSJ8Cg9Xb3JsZFdpdGhkcmF3YWwSDAoEaXRlbRgBIAEoCBIOCgZzdGF0ZXMYAiABKAgSDgoGam9pbnRzGAMgASgIEgwKBG1hcHMYBCABKAgSDQoFam9pbnQYBSABKAgSCwoDbWFwGAYgASgIEhEKCWNvbXBvbmVudBgHIAEoCCKcAQoLV29ybGRTdGF0ZWQSKAoHb3BlbmluZxgBIAEoCzIXLmVuZ3JhbS52MS5Xb3JsZE9wZW5pbmcSIgoEbWFyaxgCIAEoCzIULmVuZ3JhbS52MS5Xb3JsZE1hcmsSIAoGZmFpbGVkGAMgAygLMhAuZW5ncmFtLnYxLkVycm9yEg0KBW5vdGVzGAQgAygJEg4KBnN0YXRlZBgFIAMoCSJ8ChBXb3JsZE1vdmVSZXF1ZXN0EiYKBndyaXRlchgBIAEoCzIWLmVuZ3JhbS52MS5Xb3JsZFdyaXRlchIMCgRpdGVtGAIgASgJEg4KBnBhcmVudBgDIAEoCRIiCgRwb3NlGAQgASgLMhQuZW5ncmFtLnYxLldvcmxkUG9zZSLfAQoSV29ybGRSZW1vdmVSZXF1ZXN0EiYKBndyaXRlchgBIAEoCzIWLmVuZ3JhbS52MS5Xb3JsZFdyaXRlchIMCgRpdGVtGAIgASgJEg4KBnJlYXNvbhgDIAEoCRI4CghjaGlsZHJlbhgEIAEoDjImLmVuZ3JhbS52MS5Xb3JsZFJlbW92ZVJlcXVlc3QuQ2hpbGRyZW4iSQoIQ2hpbGRyZW4SEwoPQ0hJTERSRU5fUkVGVVNFEAASEwoPQ0hJTERSRU5fUkVNT1ZFEAESEwoPQ0hJTERSRU5fT1JQSEFOEAIiTAoUV29ybGRXaXRoZHJhd1JlcXVlc3QSJgoGd3JpdGVyGAEgASgLMhYuZW5ncmFtLnYxLldvcmxkV3JpdGVyEgwKBG5hbWUYAiABKAkiXAoMV29ybGRXcml0dGVuEigKB29wZW5pbmcYASABKAsyFy5lbmdyYW0udjEuV29ybGRPcGVuaW5nEiIKBG1hcmsYAiABKAsyFC5lbmdyYW0udjEuV29ybGRNYXJrKn8KC1dvcmxkU291cmNlEhYKEldPUkxEX1NPVVJDRV9VTlNFVBAAEhsKF1dPUkxEX1NPVVJDRV9QRVJDRVBUSU9OEAESIAocV09STERfU09VUkNFX1BSSU9SX0tOT1dMRURHRRACEhkKFVdPUkxEX1NPVVJDRV9PUEVSQVRPUhADMroJCgxXb3JsZFNlcnZpY2USQAoEVHJlZRIbLmVuZ3JhbS52MS5Xb3JsZFRyZWVSZXF1ZXN0GhQuZW5ncmFtLnYxLldvcmxkUm93cyIDkAICMAESQgoFSXRlbXMSHC5lbmdyYW0udjEuV29ybGRJdGVtc1JlcXVlc3QaFC5lbmdyYW0udjEuV29ybGRSb3dzIgOQAgIwARJACgROZWFyEhsuZW5ncmFtLnYxLldvcmxkTmVhclJlcXVlc3QaFC5lbmdyYW0udjEuV29ybGRSb3dzIgOQAgIwARI8CgJJbhIZLmVuZ3JhbS52MS5Xb3JsZEluUmVxdWVzdBoULmVuZ3JhbS52MS5Xb3JsZFJvd3MiA5ACAjABEksKCUl0ZW1OYW1lcxIgLmVuZ3JhbS52MS5Xb3JsZEl0ZW1OYW1lc1JlcXVlc3QaFS5lbmdyYW0udjEuV29ybGROYW1lcyIDkAICMAESRgoGSm9pbnRzEh0uZW5ncmFtLnYxLldvcmxkSm9pbnRzUmVxdWVzdBoWLmVuZ3JhbS52MS5Xb3JsZEpvaW50cyIDkAICMAESQAoETWFwcxIbLmVuZ3JhbS52MS5Xb3JsZE1hcHNSZXF1ZXN0GhQuZW5ncmFtLnYxLldvcmxkTWFwcyIDkAICMAESRwoHTWFwRGF0YRIeLmVuZ3JhbS52MS5Xb3JsZE1hcERhdGFSZXF1ZXN0GhUuZW5ncmFtLnYxLldvcmxkQnl0ZXMiA5ACAjABElIKCkNvbXBvbmVudHMSIS5lbmdyYW0udjEuV29ybGRDb21wb25lbnRzUmVxdWVzdBoaLmVuZ3JhbS52MS5Xb3JsZENvbXBvbmVudHMiA5ACAjABEkYKBkNvdmVycxIdLmVuZ3JhbS52MS5Xb3JsZENvdmVyc1JlcXVlc3QaFi5lbmdyYW0udjEuV29ybGRDb3ZlcnMiA5ACAjABEkcKBERpZmYSGy5lbmdyYW0udjEuV29ybGREaWZmUmVxdWVzdBobLmVuZ3JhbS52MS5Xb3JsZERpZmZlcmVuY2VzIgOQAgIwARJFCgZFeHBvcnQSHS5lbmdyYW0udjEuV29ybGRFeHBvcnRSZXF1ZXN0GhUuZW5ncmFtLnYxLldvcmxkQnl0ZXMiA5ACAjABEkkKBUtub3duEhwuZW5ncmFtLnYxLldvcmxkS25vd25SZXF1ZXN0GhsuZW5ncmFtLnYxLldvcmxkS25vd25UaGluZ3MiA5ACAjABEkEKBVN0YXRlEhwuZW5ncmFtLnYxLldvcmxkU3RhdGVSZXF1ZXN0GhYuZW5ncmFtLnYxLldvcmxkU3RhdGVkKAEwARI+CgRNb3ZlEhsuZW5ncmFtLnYxLldvcmxkTW92ZVJlcXVlc3QaFy5lbmdyYW0udjEuV29ybGRXcml0dGVuMAESQgoGUmVtb3ZlEh0uZW5ncmFtLnYxLldvcmxkUmVtb3ZlUmVxdWVzdBoXLmVuZ3JhbS52MS5Xb3JsZFdyaXR0ZW4wARJGCghXaXRoZHJhdxIfLmVuZ3JhbS52MS5Xb3JsZFdpdGhkcmF3UmVxdWVzdBoXLmVuZ3JhbS52MS5Xb3JsZFdyaXR0ZW4wAUI4WjZnaXRodWIuY29tL3NlZWQtMzAxZDQzNzQvZW5ncmFtL2dlbi9lbmdyYW0vdjE7ZW5ncmFtdjFiBnByb3RvMw", [file_engram_v1_memory, file_engram_v1_pose]);
 
 /**
  * WorldQuestion says of which world something is asked.
@@ -1972,6 +1975,536 @@ export const WorldBytesSchema: GenMessage<WorldBytes> = /*@__PURE__*/
   messageDesc(file_engram_v1_world, 48);
 
 /**
+ * WorldWriter says who states something, and in which world.
+ *
+ * @generated from message engram.v1.WorldWriter
+ */
+export type WorldWriter = Message<"engram.v1.WorldWriter"> & {
+  /**
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * of what a call states by itself
+   *
+   * @generated from field: engram.v1.WorldSource source = 2;
+   */
+  source: WorldSource;
+
+  /**
+   * as in WorldQuestion: what is stated may be in what they have
+   *
+   * @generated from field: repeated string robots = 3;
+   */
+  robots: string[];
+
+  /**
+   * What the time is, by the clock of who states it; the server's if it is not given.
+   *
+   * @generated from field: optional int64 now = 4;
+   */
+  now?: bigint | undefined;
+};
+
+/**
+ * Describes the message engram.v1.WorldWriter.
+ * Use `create(WorldWriterSchema)` to create a new message.
+ */
+export const WorldWriterSchema: GenMessage<WorldWriter> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 49);
+
+/**
+ * @generated from message engram.v1.WorldKnownRequest
+ */
+export type WorldKnownRequest = Message<"engram.v1.WorldKnownRequest"> & {
+  /**
+   * @generated from field: engram.v1.WorldWriter writer = 1;
+   */
+  writer?: WorldWriter | undefined;
+
+  /**
+   * of items and joints
+   *
+   * @generated from field: repeated string names = 2;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message engram.v1.WorldKnownRequest.
+ * Use `create(WorldKnownRequestSchema)` to create a new message.
+ */
+export const WorldKnownRequestSchema: GenMessage<WorldKnownRequest> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 50);
+
+/**
+ * @generated from message engram.v1.WorldKnownThings
+ */
+export type WorldKnownThings = Message<"engram.v1.WorldKnownThings"> & {
+  /**
+   * @generated from field: engram.v1.WorldOpening opening = 1;
+   */
+  opening?: WorldOpening | undefined;
+
+  /**
+   * @generated from field: repeated engram.v1.WorldKnown things = 2;
+   */
+  things: WorldKnown[];
+};
+
+/**
+ * Describes the message engram.v1.WorldKnownThings.
+ * Use `create(WorldKnownThingsSchema)` to create a new message.
+ */
+export const WorldKnownThingsSchema: GenMessage<WorldKnownThings> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 51);
+
+/**
+ * WorldKnown is what there is under a name. Its payloads are as in the memory World.
+ *
+ * @generated from message engram.v1.WorldKnown
+ */
+export type WorldKnown = Message<"engram.v1.WorldKnown"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * what all say of it, merged; none if there is no such item
+   *
+   * @generated from field: engram.v1.Payload item = 2;
+   */
+  item?: Payload | undefined;
+
+  /**
+   * what the provider itself says of it; none if it never said anything
+   *
+   * @generated from field: engram.v1.Payload own = 3;
+   */
+  own?: Payload | undefined;
+
+  /**
+   * the joint of the name
+   *
+   * @generated from field: engram.v1.Payload joint = 4;
+   */
+  joint?: Payload | undefined;
+
+  /**
+   * why there is no such item
+   *
+   * @generated from field: string missing = 5;
+   */
+  missing: string;
+
+  /**
+   * somebody says that it is a robot, whose place counts from itself only
+   *
+   * @generated from field: bool robot = 6;
+   */
+  robot: boolean;
+};
+
+/**
+ * Describes the message engram.v1.WorldKnown.
+ * Use `create(WorldKnownSchema)` to create a new message.
+ */
+export const WorldKnownSchema: GenMessage<WorldKnown> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 52);
+
+/**
+ * @generated from message engram.v1.WorldStateRequest
+ */
+export type WorldStateRequest = Message<"engram.v1.WorldStateRequest"> & {
+  /**
+   * with the first part, as is all up to dry_run
+   *
+   * @generated from field: engram.v1.WorldWriter writer = 1;
+   */
+  writer?: WorldWriter | undefined;
+
+  /**
+   * The things are what files say: what they do not say of an item stays, their faults are told by where
+   * they are, and there are notes about what may not be as it is meant.
+   *
+   * @generated from field: bool content = 2;
+   */
+  content: boolean;
+
+  /**
+   * it is only checked
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * @generated from field: repeated engram.v1.WorldThing things = 4;
+   */
+  things: WorldThing[];
+
+  /**
+   * @generated from field: bool last = 5;
+   */
+  last: boolean;
+};
+
+/**
+ * Describes the message engram.v1.WorldStateRequest.
+ * Use `create(WorldStateRequestSchema)` to create a new message.
+ */
+export const WorldStateRequestSchema: GenMessage<WorldStateRequest> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 53);
+
+/**
+ * WorldThing is one of several things that are stated: an item, articulation, state, map or component
+ * as a payload of the memory World, or a withdrawal.
+ *
+ * @generated from message engram.v1.WorldThing
+ */
+export type WorldThing = Message<"engram.v1.WorldThing"> & {
+  /**
+   * of a state it is not needed
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: engram.v1.Payload payload = 2;
+   */
+  payload?: Payload | undefined;
+
+  /**
+   * of a state
+   *
+   * @generated from field: double confidence = 3;
+   */
+  confidence: number;
+
+  /**
+   * of a map
+   *
+   * @generated from field: optional bytes data = 4;
+   */
+  data?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: engram.v1.WorldWithdrawal withdrawal = 5;
+   */
+  withdrawal?: WorldWithdrawal | undefined;
+
+  /**
+   * of a content: where it says so, such as "kitchen.yaml:7"
+   *
+   * @generated from field: string at = 6;
+   */
+  at: string;
+
+  /**
+   * Of an item of a content: the members of the description that it says; others stay. Without partial it
+   * says all.
+   *
+   * @generated from field: repeated string members = 7;
+   */
+  members: string[];
+
+  /**
+   * @generated from field: bool partial = 8;
+   */
+  partial: boolean;
+};
+
+/**
+ * Describes the message engram.v1.WorldThing.
+ * Use `create(WorldThingSchema)` to create a new message.
+ */
+export const WorldThingSchema: GenMessage<WorldThing> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 54);
+
+/**
+ * WorldWithdrawal says what a provider takes back under a name.
+ *
+ * @generated from message engram.v1.WorldWithdrawal
+ */
+export type WorldWithdrawal = Message<"engram.v1.WorldWithdrawal"> & {
+  /**
+   * @generated from field: bool item = 1;
+   */
+  item: boolean;
+
+  /**
+   * @generated from field: bool states = 2;
+   */
+  states: boolean;
+
+  /**
+   * that move the item
+   *
+   * @generated from field: bool joints = 3;
+   */
+  joints: boolean;
+
+  /**
+   * of which it is the first item that they describe
+   *
+   * @generated from field: bool maps = 4;
+   */
+  maps: boolean;
+
+  /**
+   * of the name, as are the last two
+   *
+   * @generated from field: bool joint = 5;
+   */
+  joint: boolean;
+
+  /**
+   * @generated from field: bool map = 6;
+   */
+  map: boolean;
+
+  /**
+   * @generated from field: bool component = 7;
+   */
+  component: boolean;
+};
+
+/**
+ * Describes the message engram.v1.WorldWithdrawal.
+ * Use `create(WorldWithdrawalSchema)` to create a new message.
+ */
+export const WorldWithdrawalSchema: GenMessage<WorldWithdrawal> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 55);
+
+/**
+ * WorldStated is what came of stating things, in parts.
+ *
+ * @generated from message engram.v1.WorldStated
+ */
+export type WorldStated = Message<"engram.v1.WorldStated"> & {
+  /**
+   * @generated from field: engram.v1.WorldOpening opening = 1;
+   */
+  opening?: WorldOpening | undefined;
+
+  /**
+   * Of what was stated; none if nothing was.
+   *
+   * @generated from field: engram.v1.WorldMark mark = 2;
+   */
+  mark?: WorldMark | undefined;
+
+  /**
+   * Why things were not stated, one for each thing and empty for those that were; none at all if nothing
+   * is wrong. Of a content: what is wrong, in the order of its places.
+   *
+   * @generated from field: repeated engram.v1.Error failed = 3;
+   */
+  failed: Error[];
+
+  /**
+   * of a content
+   *
+   * @generated from field: repeated string notes = 4;
+   */
+  notes: string[];
+
+  /**
+   * of a content of which only a part was stated: that, such as "item cup"
+   *
+   * @generated from field: repeated string stated = 5;
+   */
+  stated: string[];
+};
+
+/**
+ * Describes the message engram.v1.WorldStated.
+ * Use `create(WorldStatedSchema)` to create a new message.
+ */
+export const WorldStatedSchema: GenMessage<WorldStated> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 56);
+
+/**
+ * @generated from message engram.v1.WorldMoveRequest
+ */
+export type WorldMoveRequest = Message<"engram.v1.WorldMoveRequest"> & {
+  /**
+   * @generated from field: engram.v1.WorldWriter writer = 1;
+   */
+  writer?: WorldWriter | undefined;
+
+  /**
+   * @generated from field: string item = 2;
+   */
+  item: string;
+
+  /**
+   * @generated from field: string parent = 3;
+   */
+  parent: string;
+
+  /**
+   * in the parent, whatever it says of a frame; without it, where the item is
+   *
+   * @generated from field: engram.v1.WorldPose pose = 4;
+   */
+  pose?: WorldPose | undefined;
+};
+
+/**
+ * Describes the message engram.v1.WorldMoveRequest.
+ * Use `create(WorldMoveRequestSchema)` to create a new message.
+ */
+export const WorldMoveRequestSchema: GenMessage<WorldMoveRequest> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 57);
+
+/**
+ * @generated from message engram.v1.WorldRemoveRequest
+ */
+export type WorldRemoveRequest = Message<"engram.v1.WorldRemoveRequest"> & {
+  /**
+   * @generated from field: engram.v1.WorldWriter writer = 1;
+   */
+  writer?: WorldWriter | undefined;
+
+  /**
+   * @generated from field: string item = 2;
+   */
+  item: string;
+
+  /**
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: engram.v1.WorldRemoveRequest.Children children = 4;
+   */
+  children: WorldRemoveRequest_Children;
+};
+
+/**
+ * Describes the message engram.v1.WorldRemoveRequest.
+ * Use `create(WorldRemoveRequestSchema)` to create a new message.
+ */
+export const WorldRemoveRequestSchema: GenMessage<WorldRemoveRequest> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 58);
+
+/**
+ * What becomes of items that have it as their parent.
+ *
+ * @generated from enum engram.v1.WorldRemoveRequest.Children
+ */
+export enum WorldRemoveRequest_Children {
+  /**
+   * nothing is removed: the error is "conflict"
+   *
+   * @generated from enum value: CHILDREN_REFUSE = 0;
+   */
+  REFUSE = 0,
+
+  /**
+   * all below is removed, too
+   *
+   * @generated from enum value: CHILDREN_REMOVE = 1;
+   */
+  REMOVE = 1,
+
+  /**
+   * they have no parent then, and stay where they are
+   *
+   * @generated from enum value: CHILDREN_ORPHAN = 2;
+   */
+  ORPHAN = 2,
+}
+
+/**
+ * Describes the enum engram.v1.WorldRemoveRequest.Children.
+ */
+export const WorldRemoveRequest_ChildrenSchema: GenEnum<WorldRemoveRequest_Children> = /*@__PURE__*/
+  enumDesc(file_engram_v1_world, 58, 0);
+
+/**
+ * @generated from message engram.v1.WorldWithdrawRequest
+ */
+export type WorldWithdrawRequest = Message<"engram.v1.WorldWithdrawRequest"> & {
+  /**
+   * @generated from field: engram.v1.WorldWriter writer = 1;
+   */
+  writer?: WorldWriter | undefined;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message engram.v1.WorldWithdrawRequest.
+ * Use `create(WorldWithdrawRequestSchema)` to create a new message.
+ */
+export const WorldWithdrawRequestSchema: GenMessage<WorldWithdrawRequest> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 59);
+
+/**
+ * @generated from message engram.v1.WorldWritten
+ */
+export type WorldWritten = Message<"engram.v1.WorldWritten"> & {
+  /**
+   * @generated from field: engram.v1.WorldOpening opening = 1;
+   */
+  opening?: WorldOpening | undefined;
+
+  /**
+   * @generated from field: engram.v1.WorldMark mark = 2;
+   */
+  mark?: WorldMark | undefined;
+};
+
+/**
+ * Describes the message engram.v1.WorldWritten.
+ * Use `create(WorldWrittenSchema)` to create a new message.
+ */
+export const WorldWrittenSchema: GenMessage<WorldWritten> = /*@__PURE__*/
+  messageDesc(file_engram_v1_world, 60);
+
+/**
+ * WorldSource is where a statement comes from.
+ *
+ * @generated from enum engram.v1.WorldSource
+ */
+export enum WorldSource {
+  /**
+   * @generated from enum value: WORLD_SOURCE_UNSET = 0;
+   */
+  UNSET = 0,
+
+  /**
+   * @generated from enum value: WORLD_SOURCE_PERCEPTION = 1;
+   */
+  PERCEPTION = 1,
+
+  /**
+   * @generated from enum value: WORLD_SOURCE_PRIOR_KNOWLEDGE = 2;
+   */
+  PRIOR_KNOWLEDGE = 2,
+
+  /**
+   * @generated from enum value: WORLD_SOURCE_OPERATOR = 3;
+   */
+  OPERATOR = 3,
+}
+
+/**
+ * Describes the enum engram.v1.WorldSource.
+ */
+export const WorldSourceSchema: GenEnum<WorldSource> = /*@__PURE__*/
+  enumDesc(file_engram_v1_world, 0);
+
+/**
  * @generated from service engram.v1.WorldService
  */
 export const WorldService: GenService<{
@@ -2095,6 +2628,58 @@ export const WorldService: GenService<{
     methodKind: "server_streaming";
     input: typeof WorldExportRequestSchema;
     output: typeof WorldBytesSchema;
+  },
+  /**
+   * Known tells what there is already of what somebody is about to state, in the order of the names.
+   *
+   * @generated from rpc engram.v1.WorldService.Known
+   */
+  known: {
+    methodKind: "server_streaming";
+    input: typeof WorldKnownRequestSchema;
+    output: typeof WorldKnownThingsSchema;
+  },
+  /**
+   * State states things as a whole: if one of them cannot be stated, none is. They come in parts; the
+   * first one says who states them, and the last one that it is the last.
+   *
+   * @generated from rpc engram.v1.WorldService.State
+   */
+  state: {
+    methodKind: "bidi_streaming";
+    input: typeof WorldStateRequestSchema;
+    output: typeof WorldStatedSchema;
+  },
+  /**
+   * Move gives an item another parent, where it is or at a pose.
+   *
+   * @generated from rpc engram.v1.WorldService.Move
+   */
+  move: {
+    methodKind: "server_streaming";
+    input: typeof WorldMoveRequestSchema;
+    output: typeof WorldWrittenSchema;
+  },
+  /**
+   * Remove says that an item is no more.
+   *
+   * @generated from rpc engram.v1.WorldService.Remove
+   */
+  remove: {
+    methodKind: "server_streaming";
+    input: typeof WorldRemoveRequestSchema;
+    output: typeof WorldWrittenSchema;
+  },
+  /**
+   * Withdraw takes back all that the provider says under a name: of the item with its states and the
+   * joints that move it, of the joint, the map and the component.
+   *
+   * @generated from rpc engram.v1.WorldService.Withdraw
+   */
+  withdraw: {
+    methodKind: "server_streaming";
+    input: typeof WorldWithdrawRequestSchema;
+    output: typeof WorldWrittenSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_engram_v1_world, 0);
