@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -31,20 +32,28 @@ type worldEdges struct {
 	// pending are items that wait: for the pose of a robot at the time at which an item was
 	// seen, or for another item to go out of the way.
 	pending map[string]waiting
+	lacks   lack        // the pose that was not known yet when it was asked for last
 	newest  engram.Time // of all that the store has of items
+	// otherwise says that something else is pending than is waited for.
+	otherwise bool
 }
 
-// waiting says how often an item was tried in vain, and until when it is tried.
+// waiting says how often an item was tried in vain, until when it is tried, and what it lacks.
 type waiting struct {
 	tries int
 	until time.Time
+	lacks lack
 }
 
-// How often what is pending is tried again while nothing changes, and for how long.
-const (
-	retryEvery = 250 * time.Millisecond
-	retryFor   = 10 * time.Second
-)
+// lack is a pose that is not known yet.
+type lack struct {
+	path         *pose.Path // nil if none lacks
+	stays, frame string     // its frames
+	at           engram.Time
+}
+
+// retryFor is for how long what is pending is tried again.
+const retryFor = 10 * time.Second
 
 // itemEdge is what the store has of an item. The room's goroutine writes it under [poses].mu.
 type itemEdge struct {
@@ -125,10 +134,12 @@ func (p *poses) followWorld(ctx context.Context, _ engram.Service) error {
 			}
 		}
 	}()
+	l := &lackers{came: make(chan struct{}, 1)}
+	defer l.end()
 	for {
-		var again <-chan time.Time
-		if len(w.pending) > 0 {
-			again = time.After(retryEvery)
+		if w.otherwise {
+			w.otherwise = false
+			w.await(ctx, l)
 		}
 		select {
 		case c := <-changes:
@@ -140,7 +151,7 @@ func (p *poses) followWorld(ctx context.Context, _ engram.Service) error {
 			if f, err := w.model.View(ctx); err == nil {
 				w.relink(ctx, f)
 			}
-		case <-again:
+		case <-l.came:
 			if f, err := w.model.View(ctx); err == nil {
 				w.retry(ctx, f)
 			}
@@ -151,6 +162,56 @@ func (p *poses) followWorld(ctx context.Context, _ engram.Service) error {
 			return err
 		}
 	}
+}
+
+// lackers wait for the poses that pending items lack.
+type lackers struct {
+	came   chan struct{} // has something when one is known, or an item is tried no more
+	cancel context.CancelFunc
+	all    sync.WaitGroup
+}
+
+// await has lackers wait for what is pending by now, instead of what was pending before.
+func (w *worldEdges) await(ctx context.Context, l *lackers) {
+	l.end()
+	var until time.Time
+	first := map[[2]string]lack{}
+	for _, waits := range w.pending {
+		if until.IsZero() || waits.until.Before(until) {
+			until = waits.until
+		}
+		frames := [2]string{waits.lacks.stays, waits.lacks.frame}
+		if o, has := first[frames]; !has || waits.lacks.at < o.at {
+			first[frames] = waits.lacks
+		}
+	}
+	if len(first) == 0 {
+		return
+	}
+	ctx, l.cancel = context.WithDeadline(ctx, until)
+	for _, lacks := range first {
+		l.all.Go(func() {
+			if lacks.path == nil { // a change brings it, or nothing does
+				<-ctx.Done()
+			} else {
+				_, _, _ = lacks.path.Wait(ctx, lacks.at) // the next try tells why it is not known
+			}
+			if context.Cause(ctx) == context.Canceled {
+				return
+			}
+			select {
+			case l.came <- struct{}{}:
+			default:
+			}
+		})
+	}
+}
+
+func (l *lackers) end() {
+	if l.cancel != nil {
+		l.cancel()
+	}
+	l.all.Wait()
 }
 
 // tellFrames says that robots have frames that they had not.
@@ -200,12 +261,17 @@ func (w *worldEdges) relink(ctx context.Context, f *world.Forest) {
 
 // follow brings the edge of an item up to date, from a time on.
 func (w *worldEdges) follow(ctx context.Context, f *world.Forest, name string, since engram.Time) {
+	w.lacks = lack{}
 	err := w.update(ctx, f, name, since)
+	if _, waits := w.pending[name]; waits || err != nil {
+		w.otherwise = true
+	}
 	switch engram.CodeOf(err) {
 	case 0:
 		delete(w.pending, name)
 	case engram.TooNew, engram.Conflict:
 		waits := w.pending[name]
+		waits.lacks = w.lacks
 		if waits.tries == 0 {
 			waits.until = time.Now().Add(retryFor)
 		}
@@ -586,6 +652,9 @@ func (w *worldEdges) carry(f *world.Forest, e *world.Edge) error {
 		return err
 	}
 	at, cov, _, fail := path.AtCov(e.Time)
+	if fail.Code == pose.TooNew {
+		w.lacks = lack{path, stays, e.Frame, e.Time}
+	}
 	if fail.Code != pose.OK {
 		return fail.Err()
 	}
