@@ -34,6 +34,8 @@ type batch struct {
 	// whole are memories of which there is nothing but the items; but for what arrived after a copy that answered.
 	whole  []string
 	copies []engram.CopyUsed
+	// removed are names of entities of which something was removed.
+	removed []string
 }
 
 // reader is the world as what follows it keeps it.
@@ -56,6 +58,9 @@ func (m reader) Apply(epoch uint64, updates []engram.Update) (anew []string, err
 		}
 		if u.Dropped > 0 && m.follower.Epoch(ownMemory) == epoch {
 			b.lost = Mark{Epoch: epoch, Number: u.Number} // what was lost has a lower number
+		}
+		if u.Removed {
+			b.removed = append(b.removed, u.ID.Entity())
 		}
 		if u.Snapshot != nil {
 			b.items = append(b.items, engram.Item{ID: u.ID, Snapshot: u.Snapshot})

@@ -45,6 +45,13 @@ func (h *hub) change(f func(*Builder) map[string]engram.Time, to ...Mark) {
 	h.Reach(to...)
 }
 
+// unsayLocked tells who waits that something was taken back.
+func (h *hub) unsayLocked() {
+	for w := range h.watchers {
+		w.unsaid = true
+	}
+}
+
 // settle waits until the world has update number of what a provider says, which was written
 // in an epoch or, if the server began anew just before, in the next one. It returns the mark,
 // and whether the world has the update. It is the turn of the provider.
@@ -168,6 +175,7 @@ func (h *hub) Watch(context.Context) (Watcher, error) {
 type watcher struct {
 	hub    *hub
 	heard  map[string]engram.Time // what may differ and from when on; under the hub's lock
+	unsaid bool                   // see [Change]; under the hub's lock
 	closed bool                   // under the hub's lock
 }
 
@@ -200,11 +208,11 @@ func (w *watcher) Next(ctx context.Context) (Change, error) {
 func (w *watcher) take() (Change, bool) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	if len(w.heard) == 0 {
+	if len(w.heard) == 0 && !w.unsaid {
 		return Change{}, false
 	}
-	c := Change{w.hub.viewLocked(), slices.Sorted(maps.Keys(w.heard)), w.heard}
-	w.heard = map[string]engram.Time{}
+	c := Change{w.hub.viewLocked(), slices.Sorted(maps.Keys(w.heard)), w.unsaid, w.heard}
+	w.heard, w.unsaid = map[string]engram.Time{}, false
 	return c, true
 }
 

@@ -114,6 +114,9 @@ const (
 type Change struct {
 	Forest *Forest
 	Names  []string // sorted
+	// Unsaid says that something that was said is in no memory any more: what was known of earlier times and beliefs may
+	// differ, too.
+	Unsaid bool
 	heard  map[string]engram.Time
 }
 

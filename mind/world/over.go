@@ -16,7 +16,8 @@ import (
 
 // Memory is a [Model] over the memory World of a server, in this process or another, and over
 // those of other robots. It follows what all providers commit. What it has heard stays in it
-// when a robot leaves, or when a server that keeps nothing on disk begins anew.
+// when a robot leaves, or when a server that keeps nothing on disk begins anew; what is removed
+// from a memory, such as what is forgotten on request, goes.
 type Memory struct {
 	keeper
 	svc      engram.Service
@@ -200,6 +201,12 @@ func (m *Memory) take(came batch) {
 		names := map[string]engram.Time{}
 		if len(came.whole) > 0 {
 			names = b.unsay(m.goneFrom(&came))
+			m.unsayLocked()
+		}
+		for _, entity := range came.removed { // of whatever time
+			if b.f.any(entity) != nil {
+				hearFrom(names, entity, engram.MinTime)
+			}
 		}
 		m.putAll(b, m.told(came.items), names)
 		m.noteHeardLocked(came.own, came.lost)

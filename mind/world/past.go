@@ -149,7 +149,7 @@ func (m *Memory) goBack(ctx context.Context, b *Builder, p follow.Past, later ma
 		items = append(items, held...)
 	}
 	names = b.takeHeard(m.putAll(b, slices.Values(m.upTo(b, p.At, items)), names))
-	return Change{b.Forest(), slices.Sorted(maps.Keys(names)), names}, nil
+	return Change{Forest: b.Forest(), Names: slices.Sorted(maps.Keys(names)), heard: names}, nil
 }
 
 // upTo returns the items that were said up to a time by the own robot's clock.

@@ -266,7 +266,7 @@ func (w *switchWatcher) Next(ctx context.Context) (Change, error) {
 	for m := range w.seen.All() {
 		names[m.Name] = engram.MinTime
 	}
-	return Change{w.seen, slices.Sorted(maps.Keys(names)), names}, nil
+	return Change{w.seen, slices.Sorted(maps.Keys(names)), true, names}, nil
 }
 
 // Close implements [Watcher].

@@ -164,6 +164,9 @@ func (b said) Reset(ctx context.Context, a follow.Answer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.changedSince(engram.MinTime) // what came late was lost, too
+	if len(a.Whole) > 0 {
+		b.unsaid()
+	}
 	clear(b.imports)
 	maps.Copy(b.imports, imports)
 	kept := map[engram.ID]bool{}
@@ -215,6 +218,13 @@ func (b *Base) changedSince(from engram.Time) {
 		if from <= p.at && p.open {
 			p.stale = true
 		}
+	}
+}
+
+// unsaid says that what was known earlier may be known no more. The lock is held.
+func (b *Base) unsaid() {
+	for _, p := range b.past {
+		p.stale = true
 	}
 }
 
@@ -298,5 +308,8 @@ func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
 	b.turn(&b.present, forest, names)
 	b.view = nil
 	b.changedSince(since)
+	if change.Unsaid {
+		b.unsaid()
+	}
 	return nil
 }

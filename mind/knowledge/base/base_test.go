@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mind/knowledge/base"
 	"github.com/seed-301d4374/engram/mind/knowledge/logic"
@@ -157,5 +158,59 @@ func TestWithoutWorld(t *testing.T) {
 	now := engram.Now()
 	if got := ask(t, l, logic.Question{Text: "?x a knowrob:Cup", At: &now}); len(got) > 0 {
 		t.Fatalf("%q", got)
+	}
+}
+
+// What is removed is in no answer any more, of whatever time and belief, also where that was asked before.
+func TestWhatIsRemovedIsInNoAnswer(t *testing.T) {
+	s, _ := kitchen(t)
+	l := local(t, s)
+	now := engram.Now()
+	questions := []logic.Question{
+		{Language: logic.Prolog, Text: onTable},
+		{Language: logic.Prolog, Text: onTable, At: &now},
+		{Language: logic.Prolog, Text: onTable, At: &now, AsOf: &now},
+	}
+	for i, q := range questions {
+		if got := ask(t, l, q); len(got) != 1 {
+			t.Fatalf("question %d: on the table is %q", i, got)
+		}
+	}
+	if err := s.RemoveSegment(t.Context(), engram.MustID("World/Item/eye")); err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range questions {
+		if got := ask(t, l, q); len(got) != 0 {
+			t.Errorf("question %d: on the table is %q, which was removed", i, got)
+		}
+	}
+}
+
+// What is removed of the past alone is in no answer about it any more.
+func TestRemovedHistoryIsInNoAnswer(t *testing.T) {
+	s, w := kitchen(t)
+	l := local(t, s)
+	before := engram.Now()
+	if _, err := w.UpdatePose(t.Context(), "cup", "map", pose.Translation(5, 0, 0), pose.Cov{}); err != nil {
+		t.Fatal(err)
+	}
+	after := engram.Now()
+	var pasts []logic.Question
+	for _, asOf := range []*engram.Time{nil, &after} {
+		pasts = append(pasts, logic.Question{Language: logic.Prolog, Text: onTable, At: &before, AsOf: asOf})
+	}
+	for i, q := range pasts {
+		if got := ask(t, l, q); len(got) != 1 {
+			t.Fatalf("question %d: on the table was %q", i, got)
+		}
+	}
+	cup := engram.MustID("World/Item/eye/cup")
+	if _, err := s.(*server.Server).Parts().Working.Erase(t.Context(), cup, func(s *engram.Snapshot) bool { return s.Time < before }); err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range pasts {
+		if got := ask(t, l, q); len(got) != 0 {
+			t.Errorf("question %d: on the table was %q, which was removed", i, got)
+		}
 	}
 }
