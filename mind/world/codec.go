@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -264,10 +265,8 @@ func (c *Codec) decode(segment string, id engram.ID, s *engram.Snapshot) (object
 
 // robotOf returns whose memory it is. Another robot's is called "robot:World".
 func (c *Codec) robotOf(memory string) string {
-	if robot, _, other := strings.Cut(memory, ":"); other {
-		return robot
-	}
-	return c.robot
+	robot, _ := engram.SplitName(memory)
+	return cmp.Or(robot, c.robot)
 }
 
 // said returns who says a snapshot.

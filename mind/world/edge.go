@@ -206,13 +206,6 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 
 // isOf reports whether an ID is in a memory of the name, of this robot or another.
 func isOf(id engram.ID, memory string) bool {
-	return nameAtHome(id.Memory()) == memory
-}
-
-// nameAtHome returns the name that a memory has on its own robot.
-func nameAtHome(memory string) string {
-	if _, own, other := strings.Cut(memory, ":"); other {
-		return own
-	}
-	return memory
+	_, name := engram.SplitName(id.Memory())
+	return name == memory
 }

@@ -132,8 +132,9 @@ func (o *options) patterns(own []engram.Pattern) ([]engram.Pattern, error) {
 
 // patternsOf matches what a world is made of in one memory.
 func (c *Codec) patternsOf(memory string) (patterns []engram.Pattern) {
+	_, name := engram.SplitName(memory)
 	for _, p := range c.Patterns() {
-		if p.Levels[0].String() == nameAtHome(memory) {
+		if p.Levels[0].String() == name {
 			patterns = append(patterns, inMemory(p, engram.OneOf(memory)))
 		}
 	}
@@ -249,7 +250,8 @@ type memoryOf struct {
 }
 
 func (m *Memory) memoryOf(name string) memoryOf {
-	return memoryOf{m.codec.robotOf(name), nameAtHome(name) != ownMemory}
+	_, there := engram.SplitName(name)
+	return memoryOf{m.codec.robotOf(name), there != ownMemory}
 }
 
 // isBeside reports whether what has a home is said in another memory than World.
