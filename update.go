@@ -27,8 +27,8 @@ type Update struct {
 	// that of an entity, without a time.
 	Failed *Missing
 	// Removed says that snapshots of an entity are gone because somebody wanted that: they were
-	// forgotten on request, or their segment was removed. ID is that of the entity, Number and
-	// Arrived are those of the last update before it. Who keeps something of the entity reads it
+	// forgotten on request, or their segment was removed. ID is that of the entity, Number that of
+	// the last update before it, Arrived when it is told. Who keeps something of the entity reads it
 	// anew. It comes only if the subscription asks for it.
 	Removed bool
 	// Absence says that a server went away, or is back; then all else is zero. It comes only

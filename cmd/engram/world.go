@@ -44,6 +44,11 @@ func withWorld(cmd *cobra.Command, f func(w *world.Memory) error) error {
 	}
 	defer m.Close()
 	robots, _ := cmd.Flags().GetStringArray("robots")
+	return overWorld(cmd, m, robots, f)
+}
+
+// overWorld is withWorld for a client that there is.
+func overWorld(cmd *cobra.Command, m *client.Client, robots []string, f func(w *world.Memory) error) error {
 	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...))
 	if err != nil {
 		return err
@@ -77,14 +82,7 @@ func answering(cmd *cobra.Command, robots []string, f func(*client.Client, answe
 		}
 		return f(m, m.World())
 	}
-	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...))
-	if err != nil {
-		return err
-	}
-	if err := noteAway(cmd, m, robots); err != nil {
-		return errors.Join(err, w.Close())
-	}
-	return errors.Join(f(m, view.Of(w)), w.Close())
+	return overWorld(cmd, m, robots, func(w *world.Memory) error { return f(m, view.Of(w)) })
 }
 
 // lateCopy is from which age on a copy is told of: its owner is silent.

@@ -64,17 +64,16 @@ type erasures struct {
 const keptErasures = 1024
 
 // tellErased tells subscriptions that something of an entity was removed.
-func (w *writer) tellErased(entities ...*entity) {
+func (w *writer) tellErased(e *entity) {
 	var owed notices
 	now := w.now()
 	w.mu.Lock()
-	for _, e := range entities {
-		w.mu.feed.erasedLocked(e, w.mu.number, now, &owed)
-	}
+	w.mu.feed.erasedLocked(e, w.mu.number, now, &owed)
 	w.mu.Unlock()
 	owed.wakeUp()
 }
 
+// erasedLocked notes that something of an entity was removed after an update, and what is owed to subscriptions.
 func (f *feed) erasedLocked(e *entity, number uint64, now engram.Time, owed *notices) {
 	x := &f.erasures
 	if len(x.list) == keptErasures {

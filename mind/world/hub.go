@@ -45,7 +45,7 @@ func (h *hub) change(f func(*Builder) map[string]engram.Time, to ...Mark) {
 	h.Reach(to...)
 }
 
-// unsayLocked tells who waits that something was taken back.
+// unsayLocked tells all watchers of statements that were taken back.
 func (h *hub) unsayLocked() {
 	for w := range h.watchers {
 		w.unsaid = true

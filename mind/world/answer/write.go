@@ -27,7 +27,7 @@ type Writer interface {
 // Provider says who states something, and in which world.
 type Provider struct {
 	Name   string
-	Source Source       // of what a call states by itself
+	Source Source       // of statements that a call makes by itself
 	Robots []string     // as in [Question]
 	Now    *engram.Time // what the time is, by the clock of who states it; nil is the clock of who answers
 	// Opening is as in [Question].
@@ -55,7 +55,7 @@ type Known struct {
 	Robot   bool           // somebody says that it is a robot, whose place counts from itself only
 }
 
-// Stating is what is stated together. Its things are the callee's, who may take them apart.
+// Stating is what is stated together. The callee may change its things.
 type Stating struct {
 	Things []Thing
 	// Content says that the things are what files say: what these do not say of an item stays as the provider has stated
@@ -90,8 +90,8 @@ type Stated struct {
 	// Failed says of each thing why it was not stated, nil if it was or could be; nothing if nothing is wrong. Of a content
 	// it is what is wrong, in the order of its places.
 	Failed []error
-	Notes  []string // of a content: what may not be as it is meant
-	Stated []string // of a content of which the server took a part only: that, such as "item cup"
+	Notes  []string // doubts about a content
+	Stated []string // the part of a content that the server took, such as "item cup", if it did not take all
 }
 
 // Children says what becomes of the children of an item that is removed.

@@ -104,14 +104,13 @@ func (s service) State(ctx context.Context, by answer.Provider, what answer.Stat
 			entries[i], failed[i] = entryOf(w.in.Codec(), &what.Things[i])
 			what.Things[i] = answer.Thing{} // many take much, and are there twice now
 		}
-		switch unread := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil }); {
-		case len(unread) > 0 && what.Content:
-			o.Failed = unread
+		if unread := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil }); len(unread) > 0 {
+			if o.Failed = failed; what.Content {
+				o.Failed = unread
+			}
 			return nil
-		case len(unread) > 0:
-			o.Failed = failed
-			return nil
-		case what.Content:
+		}
+		if what.Content {
 			return w.content(ctx, entries, what.DryRun, &o)
 		}
 		all := make([]world.Stated, len(entries))
