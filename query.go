@@ -58,13 +58,18 @@ type Query struct {
 	// is a filter; where both are given an instance satisfies both. Empty means all.
 	//
 	// What is missing is then told of entities that something was found of; of others, whose
-	// losses may have been of the type, together under their provider segment.
+	// losses may have been of the type, together under their provider segment. So it is with LinksTo.
 	Type string
+	// LinksTo keeps only instances whose payload has a link to one of these, or to something in it: of an entity, to
+	// itself, its snapshots and their instances. So who asks all memories has what points at a thing, which the thing does
+	// not know. A link in the memory of another robot is to what it names there. Like Where it is a filter, and needs the
+	// payload's type to be known. None means all.
+	LinksTo []ID
 	// Where is a CEL expression over an instance (see package idf), the filter: results
 	// hold only instances that satisfy it. Where evaluating it fails, the result says so
 	// ([MissingFilterFailed]). Empty means all.
 	Where string
-	// FilterOrder says whether Type and Where or the selectors come first.
+	// FilterOrder says whether Type, LinksTo and Where or the selectors come first.
 	FilterOrder FilterOrder
 	// Fields keeps only these members of the payloads: dotted paths, and such as position[3]
 	// for an element of a list, whose other elements become zero. Empty means all.
@@ -220,6 +225,14 @@ func (q *Query) Check(limit int) error {
 	}
 	if len(q.Type) > maxTypeName {
 		return Errorf(Exhausted, "", "a query for a type whose name has %d bytes; at most %d are allowed", len(q.Type), maxTypeName)
+	}
+	if limit > 0 && len(q.LinksTo) > limit {
+		return Errorf(Exhausted, "", "a query for links to %d things; at most %d are allowed; split it", len(q.LinksTo), limit)
+	}
+	for _, id := range q.LinksTo {
+		if id.IsRoot() {
+			return Errorf(Invalid, "", "a query for links to everything; name what they are to, a memory at least")
+		}
 	}
 	n := 0
 	return checkNodes(q.Memories, LevelMemory, &n, limit)

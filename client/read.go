@@ -175,7 +175,7 @@ func (p *plan) standIn(ctx context.Context, sh *share, ask asking, a *answer, tr
 
 // ask asks a share's server, or the one that hosts its memories by now.
 func (p *plan) ask(ctx context.Context, sh *share, ask asking, a *answer) error {
-	c, q := p.c, sh.query(p.query, p.nodes)
+	c, q := p.c, sh.query(p.query, p.nodes, p.c.Robot())
 	told := false
 	take := func(r *engram.Result) error {
 		sh.translate(r)

@@ -90,7 +90,7 @@ func (r *robot) serve(t testing.TB, identity string, memories []string, held ...
 	for _, m := range append(slices.Clone(memories), held...) {
 		defs = append(defs, memory(m))
 	}
-	s, err := server.New(server.Config{Memories: defs, Log: testkit.Quiet})
+	s, err := server.New(server.Config{Robot: r.name, Memories: defs, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
@@ -58,7 +59,7 @@ func (e *explainer) explain(ctx context.Context) (string, error) {
 	case len(e.found) > 0:
 		return e.say(fmt.Sprintf("there is no instance %d; its instances are 0 to %d", e.target.index, len(e.found[0].Instances)-1)), nil
 	}
-	if e.sel.ofType != "" {
+	if e.sel.ofType != "" || len(e.sel.linksTo) > 0 {
 		if reason, err := e.noType(ctx); err != nil || reason != "" {
 			return reason, err
 		}
@@ -164,7 +165,7 @@ func (e *explainer) names(ctx context.Context, above []engram.NameSelector, leve
 	return names, nil
 }
 
-// noType says that what the times select is not of --type; "" if some of it is, or they
+// noType says that what the times select is not of --type, or does not link to --links-to; "" if some of it does, or they
 // select nothing.
 func (e *explainer) noType(ctx context.Context) (string, error) {
 	without := e.sel
@@ -172,12 +173,30 @@ func (e *explainer) noType(ctx context.Context) (string, error) {
 	if r, err := without.query(ctx, e.m, e.target, e.fallback); err != nil || len(r.Memories) > 0 {
 		return "", err
 	}
-	without.ofType = ""
+	without.ofType, without.linksTo = "", nil
 	r, err := without.query(ctx, e.m, e.target, e.fallback)
 	if err != nil || len(r.Memories) == 0 {
 		return "", err
 	}
-	return e.say(fmt.Sprintf("none of the %s is of --type %s%s", countOf(uint64(len(r.Items())), "snapshot"), e.sel.ofType, e.older())), nil
+	what := ""
+	switch all := countOf(uint64(len(r.Items())), "snapshot"); {
+	case len(e.sel.linksTo) == 0:
+		what = fmt.Sprintf("none of the %s is of --type %s", all, e.sel.ofType)
+	case e.sel.ofType == "":
+		what = fmt.Sprintf("none of the %s links to %s", all, anyOf(e.sel.linksTo))
+	default:
+		what = fmt.Sprintf("none of the %s is of --type %s and links to %s", all, e.sel.ofType, anyOf(e.sel.linksTo))
+	}
+	return e.say(what + e.older()), nil
+}
+
+// anyOf lists IDs of which one is enough.
+func anyOf(ids []engram.ID) string {
+	var texts []string
+	for _, id := range ids {
+		texts = append(texts, id.String())
+	}
+	return strings.Join(texts, " or ")
 }
 
 // older says how older snapshots are looked at, too.

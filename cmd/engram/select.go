@@ -22,6 +22,7 @@ type selection struct {
 	within  time.Duration
 	asOf    *timeArg
 	ofType  string
+	linksTo []engram.ID
 	where   string
 	order   engram.FilterOrder
 	filter  *idf.Filter // of where; nil if that is empty
@@ -45,8 +46,9 @@ func addSelectionOptions(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("as-of", "", "what the memory knew at this time of arrival")
 	f.String("type", "", "of what is selected, only payloads of this type, or of one that extends it, such as\nengram.object.Instance; 'engram type ls' lists types")
+	f.StringArray("links-to", nil, "of what is selected, only payloads that link to this `ID`, or to something in it; may be repeated")
 	f.String("where", "", "of what is selected, only what satisfies this CEL expression, such as\n'confidence > 0.8 && pose.position.z < 1.0'")
-	f.Bool("filter-first", false, "choose among what satisfies --type and --where: the latest that does, even if newer\nsnapshots do not")
+	f.Bool("filter-first", false, "choose among what satisfies --type, --links-to and --where: the latest that does, even if newer\nsnapshots do not")
 	f.StringArray("field", nil, "only this member, such as pose.position; may be repeated")
 	f.String("target", "both", "which memory answers: wm, ltm, both")
 	f.String("source", "any", "who answers for a memory of which copies are held: owner, copy,\nor any: the owner, and a copy where it is not reached")
@@ -147,10 +149,21 @@ func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
 		return s, err
 	}
 	s.ofType, _ = cmd.Flags().GetString("type")
+	links, _ := cmd.Flags().GetStringArray("links-to")
+	for _, text := range links {
+		id, err := engram.Parse(text)
+		if err != nil {
+			return s, usagef("--links-to: %w", err)
+		}
+		if id.IsRoot() {
+			return s, usagef("--links-to '': name what the links are to, such as Vision/Image/Camera/left")
+		}
+		s.linksTo = append(s.linksTo, id)
+	}
 	s.order = engram.SelectThenFilter
 	if first, _ := cmd.Flags().GetBool("filter-first"); first {
-		if s.order = engram.FilterThenSelect; s.where == "" && s.ofType == "" {
-			return s, usagef("--filter-first: it says that --where, or --type, comes first; give that too")
+		if s.order = engram.FilterThenSelect; s.where == "" && s.ofType == "" && len(s.linksTo) == 0 {
+			return s, usagef("--filter-first: it says that --where, --type or --links-to comes first; give that too")
 		}
 	}
 	if s.fields, err = fieldFlag(cmd); err != nil {
@@ -203,7 +216,7 @@ func readSource(cmd *cobra.Command) (engram.Source, error) {
 // apply sets what holds whatever is selected.
 func (s selection) apply(q *engram.Query, now engram.Time) {
 	q.Target, q.Source, q.Fields = s.target, s.source, s.fields
-	q.Type, q.Where, q.FilterOrder = s.ofType, s.where, s.order
+	q.Type, q.LinksTo, q.Where, q.FilterOrder = s.ofType, s.linksTo, s.where, s.order
 	if s.asOf != nil {
 		at := s.asOf.resolve(now, 0)
 		q.AsOf = &at

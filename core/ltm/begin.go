@@ -271,7 +271,7 @@ func (c *recaller) Recall(ctx context.Context, q engram.Query) (n uint64, err er
 
 // recall is Recall, but tells in found, which may be nil, what was recalled.
 func (c *recaller) recall(ctx context.Context, q engram.Query, found map[engram.ID]engram.Interval) (n uint64, err error) {
-	q.Target, q.Fields, q.WithoutPayload, q.Type, q.Where = engram.TargetLTM, nil, false, "", ""
+	q.Target, q.Fields, q.WithoutPayload, q.Type, q.LinksTo, q.Where = engram.TargetLTM, nil, false, "", nil, ""
 	err = c.reader.QueryParts(ctx, q, func(part *engram.Result) error {
 		var versions []wm.Restored
 		for item := range part.All() {

@@ -178,7 +178,7 @@ func without(evicted wm.Loss, forgotten uint64) wm.Loss {
 
 // missing tells what of the selection just made is missing, and why.
 func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
-	if x.answer.OfType() != nil && len(x.found.Snapshots) == 0 {
+	if x.answer.Condition() != nil && len(x.found.Snapshots) == 0 {
 		if v.damage != nil {
 			x.answer.Miss(*v.damage)
 		}

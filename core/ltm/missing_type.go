@@ -32,9 +32,8 @@ func (x *execution) missOfType(provider engram.ID, nodes []*query.Node) {
 // mayHold reports whether payloads of the type that a query asks for may have been
 // committed to a provider segment.
 func (x *execution) mayHold(provider engram.ID) bool {
-	t := x.answer.OfType()
-	had, base := x.view.HadType(provider, t)
-	return had || base == "" || x.s.disk.earlier && t.Fits(base)
+	had, base := x.view.HadType(provider, x.answer.MayTake)
+	return had || base == "" || x.s.disk.earlier && x.answer.MayTakeBelow(base)
 }
 
 // lossesBelow returns why something is lost, by provider segment.

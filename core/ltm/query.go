@@ -218,7 +218,7 @@ func (x *execution) node(id engram.ID, nodes []*query.Node) error {
 	if seen == engram.Visible && id.Level() >= engram.LevelCoreSegment {
 		x.missUnknownBelow(id, query.Below(nodes))
 		switch {
-		case x.answer.OfType() == nil:
+		case x.answer.Condition() == nil:
 			x.missLostBelow(id, query.Below(nodes))
 		case id.Level() == engram.LevelCoreSegment:
 			x.missUnknownOfType(id, query.Below(nodes))
@@ -230,7 +230,7 @@ func (x *execution) node(id engram.ID, nodes []*query.Node) error {
 		}
 		switch {
 		case seen != engram.Visible:
-		case x.answer.OfType() != nil:
+		case x.answer.Condition() != nil:
 			x.missOfType(id, query.Below(nodes))
 		default:
 			x.missGone(id, query.Below(nodes))
@@ -249,6 +249,10 @@ func (x *execution) entity(id engram.ID, nodes []*query.Node) error {
 	selectors, limit, err := x.answer.Entity(id, nodes)
 	if err != nil || len(selectors) == 0 {
 		return err
+	}
+	x.found.Times = nil
+	if x.filter != nil { // else what is selected is filtered
+		x.found.Times = x.among.Times(id)
 	}
 	var w *wm.EntityView
 	if x.both {
@@ -371,7 +375,7 @@ func (x *execution) selectFrom(v *view, selectors []engram.SnapshotSelector, lim
 
 // add adds what was found of an entity to the answer.
 func (x *execution) add(id engram.ID) error {
-	if x.answer.OfType() == nil {
+	if x.answer.Condition() == nil {
 		x.missUnknown(id)
 		x.missLostBefore(id)
 	}

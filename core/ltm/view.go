@@ -155,7 +155,7 @@ func (v *view) take(f found) *engram.Snapshot {
 	case f.none():
 		return nil
 	case f.cur == nil:
-	case v.filter.OfType() != nil && v.filter.Excludes(f.cur.index.Snapshot(f.pos)):
+	case v.filter.Excludes(f.cur.index.Snapshot(f.pos)):
 		return nil
 	case v.payload || v.filter.NeedsPayloads():
 		if s = f.cur.load(v, f.pos); s == nil {

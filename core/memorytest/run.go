@@ -94,6 +94,7 @@ var parts = []struct {
 	{"Where", testWhere},
 	{"FilterOrder", testFilterOrder},
 	{"OfType", testOfType},
+	{"LinksTo", testLinksTo},
 	{"FilterFails", testFilterFails},
 	{"Fields", testFields},
 	{"Target", testTarget},

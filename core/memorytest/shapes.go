@@ -178,6 +178,70 @@ func testOfType(s *suite) {
 	s.wantCode("a type of a long name", second(s.m.Query(s.ctx(), q)), engram.Exhausted)
 }
 
+// testLinksTo finds what links to something, wherever it lies.
+func testLinksTo(s *suite) {
+	core := s.coreSegment(engram.CoreSegment{}) // of values of any shape
+	image, other := below(core, "Camera", "left"), below(core, "Camera", "right")
+	cup, plate := below(core, "A", "cup"), below(core, "B", "plate")
+	linked := func(to ...engram.ID) engram.Payload {
+		return payload(engram.ValueType, map[string]any{"from": to, "said": image.String()}) // a text is no link
+	}
+	s.commit(update(image, 5, payload(engram.ValueType, 1)), update(image, 10, payload(engram.ValueType, 2)))
+	s.commit(update(cup, 10, linked(image.At(5))), update(cup, 20, linked(image.At(10).Instance(0), other.At(1))), update(cup, 30, linked()))
+	s.commit(update(plate, 10, linked(image)), update(plate, 20, payload(engram.ValueType, 7), linked(plate.At(20))))
+	arrived := engram.Now()
+	for it := range s.query(engram.SelectID(plate, engram.Latest(1))).All() {
+		arrived = it.Arrived
+	}
+	s.commit(update(cup, 20, linked(other.At(1))))
+	targets := []engram.Target{engram.TargetBoth, engram.TargetWM}
+	if s.longTerm {
+		s.awaitRecorded(cup, 3)
+		s.awaitRecorded(plate, 2)
+		targets = append(targets, engram.TargetLTM)
+	}
+	for _, target := range targets {
+		for what, c := range map[string]struct {
+			to     engram.ID
+			also   []engram.ID
+			asOf   *engram.Time
+			order  engram.FilterOrder
+			where  string
+			choose engram.SnapshotSelector
+			want   []engram.ID
+		}{
+			"an entity":           {to: image, choose: engram.All(), want: []engram.ID{cup.At(10), plate.At(10)}},
+			"a snapshot":          {to: image.At(5), choose: engram.All(), want: []engram.ID{cup.At(10)}},
+			"an instance":         {to: image.At(10).Instance(0), choose: engram.All()},
+			"one as of then":      {to: image.At(10).Instance(0), asOf: &arrived, choose: engram.All(), want: []engram.ID{cup.At(20)}},
+			"a provider":          {to: image.Parent(), choose: engram.All(), want: []engram.ID{cup.At(10), cup.At(20), plate.At(10)}},
+			"the latest":          {to: image.Parent(), choose: engram.Latest(1), want: []engram.ID{cup.At(20), plate.At(10)}},
+			"the latest if it is": {to: image.Parent(), choose: engram.Latest(1), order: engram.SelectThenFilter},
+			"in an interval":      {to: image.Parent(), choose: engram.In(span(15, 40)), want: []engram.ID{cup.At(20)}},
+			"with another filter": {to: image.Parent(), where: "size(payload.from) == 1 && payload.from[0] == \"" + image.String() + "\"", choose: engram.All(), want: []engram.ID{plate.At(10)}},
+			"either":              {to: image.At(5), also: []engram.ID{other, image}, choose: engram.All(), want: []engram.ID{cup.At(10), cup.At(20), plate.At(10)}},
+			"either of others":    {to: image.At(10), also: []engram.ID{plate.At(20).Instance(0), plate.At(20)}, choose: engram.All(), want: []engram.ID{plate.At(20)}},
+			"itself":              {to: plate, choose: engram.All(), want: []engram.ID{plate.At(20)}},
+			"what never was":      {to: below(core, "Camera", "nope").At(3), choose: engram.All()},
+		} {
+			q := engram.PatternOf(core).Select(c.choose)
+			q.LinksTo, q.AsOf, q.FilterOrder, q.Where, q.Target = append(c.also, c.to), c.asOf, c.order, c.where, target
+			s.wantIDs(fmt.Sprintf("target %d, links to %s", target, what), q, c.want...)
+			q.WithoutPayload = true
+			s.wantIDs(fmt.Sprintf("target %d, links to %s, without payload", target, what), q, c.want...)
+			r := s.query(q)
+			if len(r.Missing) > 0 {
+				s.Errorf("target %d, links to %s: %v is said to be missing", target, what, r.Missing)
+			}
+			for it := range r.All() {
+				if len(it.Instances) != 1 {
+					s.Errorf("target %d, links to %s: %d instances of %v, of which one links there", target, what, len(it.Instances), it.ID)
+				}
+			}
+		}
+	}
+}
+
 // awaitRecorded waits until so many snapshots of an entity are in the long-term memory:
 // readers do not wait for a recorder that seems to stand still, as on a busy machine.
 func (s *suite) awaitRecorded(entity engram.ID, n int) {

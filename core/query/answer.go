@@ -64,7 +64,7 @@ func (c *Compiler) NewAnswer(ctx context.Context, q engram.Query, types *idf.Reg
 	if err != nil {
 		return nil, err
 	}
-	filter, err := c.filter(w, q.Type, q.Where, types)
+	filter, err := c.filter(w, &q, types)
 	if err != nil {
 		return nil, err
 	}
@@ -148,12 +148,21 @@ func (a *Answer) Filter() *Filter {
 	return a.filter
 }
 
-// OfType returns the type that payloads must be of, or nil.
+// Condition returns the condition that payloads must satisfy and that an index may know, or nil.
 //
-// Of an entity that nothing of the type was found of, nobody tells what is missing: it may
+// Of an entity that nothing was found of that satisfies it, nobody tells what is missing: it may
 // never have had any, and who knows that only some entities have looks at no others. It is
 // told together, of its provider segment.
-func (a *Answer) OfType() *OfType { return a.filter.OfType() }
+func (a *Answer) Condition() Condition { return a.filter.Condition() }
+
+// MayTake reports whether a payload of the type of that name can satisfy the query, as far as can be told of its type.
+func (a *Answer) MayTake(typ string) bool { return a.filter == nil || a.filter.mayTake(typ) }
+
+// MayTakeBelow reports whether a payload of the type that the query asks for would be accepted where the type of that
+// name is the least that is.
+func (a *Answer) MayTakeBelow(typ string) bool {
+	return a.filter == nil || a.filter.ofType == nil || a.filter.ofType.fits(typ)
+}
 
 // Select prepares a selection for what is asked of the entity entered last.
 func (a *Answer) Select(sel *Selection) {

@@ -5,11 +5,11 @@ import (
 	"github.com/seed-301d4374/engram/core/idf"
 )
 
-// Condition is something that a query says of instances and that an index may know.
-// [OfType] is the one that queries have so far. Used by one goroutine.
+// Condition is something that a query says of instances and that an index may know: [OfType] or
+// [LinksTo]. Used by one goroutine.
 type Condition interface {
-	// Satisfied reports whether an instance satisfies the condition.
-	Satisfied(in *engram.Instance) bool
+	// Satisfied reports whether an instance of an entity satisfies the condition.
+	Satisfied(entity engram.ID, in *engram.Instance) bool
 }
 
 // OfType is the condition of [engram.Query.Type]: the payload is of a type, or of one that
@@ -28,7 +28,7 @@ func NewOfType(name string, types *idf.Registry) *OfType {
 }
 
 // Satisfied implements [Condition].
-func (c *OfType) Satisfied(in *engram.Instance) bool { return c.Includes(in.Payload.Type) }
+func (c *OfType) Satisfied(_ engram.ID, in *engram.Instance) bool { return c.Includes(in.Payload.Type) }
 
 // Includes reports whether payloads of the type of that name satisfy the condition.
 func (c *OfType) Includes(name string) bool {
@@ -47,12 +47,84 @@ func (c *OfType) Includes(name string) bool {
 	return is
 }
 
-// Fits reports whether payloads of the type itself would be accepted where the type of
+// fits reports whether payloads of the type itself would be accepted where the type of
 // that name is the least that is accepted.
-func (c *OfType) Fits(segment string) bool {
+func (c *OfType) fits(segment string) bool {
 	if c.base == nil {
 		c.base, _ = c.types.Get(c.name)
 	}
 	least, ok := c.types.Get(segment)
 	return ok && c.base != nil && c.base.CheckExtends(least) == nil
+}
+
+// LinksTo is the condition of [engram.Query.LinksTo]: the payload has a link to one of some things, or into it.
+type LinksTo struct {
+	targets map[engram.ID]struct{}
+	levels  [engram.LevelInstance + 1]bool // at which there are targets
+	naming  Naming
+	types   *idf.Registry
+}
+
+// NewLinksTo returns the condition of links to targets, in payloads of types that the registry has.
+func NewLinksTo(targets []engram.ID, naming Naming, types *idf.Registry) *LinksTo {
+	c := &LinksTo{targets: map[engram.ID]struct{}{}, naming: naming, types: types}
+	for _, id := range targets {
+		id = naming.Link(engram.ID{}, id)
+		c.targets[id], c.levels[id.Level()] = struct{}{}, true
+	}
+	return c
+}
+
+// includes reports whether an ID is one of the targets, or lies in one.
+func (c *LinksTo) includes(id engram.ID) bool {
+	for l := id.Level(); l > engram.LevelRoot; l-- {
+		if !c.levels[l] {
+			continue
+		}
+		if _, is := c.targets[id.Truncate(l)]; is {
+			return true
+		}
+	}
+	return false
+}
+
+// Satisfied implements [Condition].
+func (c *LinksTo) Satisfied(entity engram.ID, in *engram.Instance) bool {
+	t, ok := c.types.Get(in.Payload.Type)
+	return ok && c.in(entity, t, in.Payload.Bytes)
+}
+
+// mayBeIn reports whether payloads of the type of that name may have links, as far as is known.
+func (c *LinksTo) mayBeIn(name string) bool {
+	t, ok := c.types.Get(name)
+	return !ok || t.Has(idf.KindLink)
+}
+
+// in reports whether a payload of a type has such a link.
+func (c *LinksTo) in(entity engram.ID, t *idf.Type, payload []byte) (found bool) {
+	_ = t.Walk(payload, idf.KindLink, func(f *idf.Found) bool { // a damaged payload was refused at its commit
+		id, err := engram.Parse(string(f.Bytes))
+		found = err == nil && c.includes(c.naming.Link(entity, id))
+		return !found
+	})
+	return found
+}
+
+// Naming is the name of the robot whose memories are asked, "" if it has none. Here they bear no name of a robot.
+type Naming string
+
+// Link returns what a link in a payload of an entity is to, as it is called here. In the memory of another robot,
+// which bears its name before a colon, links are to what they name there.
+func (own Naming) Link(entity, link engram.ID) engram.ID {
+	of, name := engram.SplitName(link.Memory())
+	if of == "" {
+		of, _ = engram.SplitName(entity.Memory())
+	}
+	if of != "" && of != string(own) {
+		name = of + ":" + name
+	}
+	if here, err := link.InMemory(name); err == nil {
+		return here
+	}
+	return link // no memory has such a name
 }

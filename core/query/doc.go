@@ -32,11 +32,12 @@ type Compiler struct {
 	regexes *cache[engram.NameMatcher]
 	filters *cache[*idf.Filter]
 	gate    gate
+	naming  Naming
 }
 
-// NewCompiler returns a compiler that has kept nothing yet.
-func NewCompiler() *Compiler {
-	return &Compiler{regexes: newCache[engram.NameMatcher](256), filters: newCache[*idf.Filter](64), gate: newGate()}
+// NewCompiler returns a compiler that has kept nothing yet, of queries of a robot's memories.
+func NewCompiler(naming Naming) *Compiler {
+	return &Compiler{regexes: newCache[engram.NameMatcher](256), filters: newCache[*idf.Filter](64), gate: newGate(), naming: naming}
 }
 
 // Expression compiles a CEL expression; "" gives nil.

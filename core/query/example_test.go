@@ -46,7 +46,7 @@ func Example() {
 	for _, second := range []engram.Time{10, 20, 30} {
 		cup = append(cup, &engram.Snapshot{Time: second * 1e9})
 	}
-	compiler := query.NewCompiler()
+	compiler := query.NewCompiler("")
 	q := engram.SelectID(engram.MustID("Object/Instance/Localizer/cup"), engram.Nearest(12e9, 5e9), engram.AtOrBefore(25e9))
 	nodes, err := compiler.Compile(context.Background(), q.Memories, 0)
 	if err != nil {
@@ -70,7 +70,7 @@ func Example() {
 
 // A filter decides which snapshots a view shows, or which of those selected are taken.
 func ExampleCompiler_Filter() {
-	compiler := query.NewCompiler()
+	compiler := query.NewCompiler("")
 	_, err := compiler.Filter(context.Background(), "confidence >", nil, 0)
 	fmt.Println(engram.CodeOf(err))
 	// Output:

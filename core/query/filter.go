@@ -9,13 +9,14 @@ import (
 	"github.com/seed-301d4374/engram/core/idf"
 )
 
-// Filter is a filter at work for one reader: a type, an expression, or both. It has a
+// Filter is a filter at work for one reader: a type, a link, an expression, or several of these. It has a
 // budget, counts the snapshots on which evaluating it fails, and takes turns with others if
 // it takes long. It is used by one goroutine.
 type Filter struct {
 	*work  // of all that the query computes
 	types  *idf.Registry
 	ofType *OfType     // nil takes all types
+	links  *LinksTo    // nil takes whatever links
 	filter *idf.Filter // nil takes all values
 
 	entity engram.ID
@@ -36,45 +37,59 @@ const maxKnown = 1 << 16
 // Filter compiles a CEL expression for one reader; "" gives nil, which takes everything.
 // All that it evaluates may take budget steps (see [idf.FilterMeter]); 0 is no bound.
 func (c *Compiler) Filter(ctx context.Context, where string, types *idf.Registry, budget int64) (*Filter, error) {
-	return c.filter(c.work(ctx, budget), "", where, types)
+	return c.filter(c.work(ctx, budget), &engram.Query{Where: where}, types)
 }
 
-// filter is Filter of payloads of a type; "" is any.
-func (c *Compiler) filter(w *work, typ, where string, types *idf.Registry) (*Filter, error) {
-	compiled, err := c.Expression(where)
-	if compiled == nil && typ == "" || err != nil {
+// filter is Filter of what a query asks for.
+func (c *Compiler) filter(w *work, q *engram.Query, types *idf.Registry) (*Filter, error) {
+	compiled, err := c.Expression(q.Where)
+	if compiled == nil && q.Type == "" && len(q.LinksTo) == 0 || err != nil {
 		return nil, err
 	}
 	f := &Filter{work: w, types: types, filter: compiled}
-	if typ != "" {
-		f.ofType = NewOfType(typ, types)
+	if q.Type != "" {
+		f.ofType = NewOfType(q.Type, types)
+	}
+	if len(q.LinksTo) > 0 {
+		f.links = NewLinksTo(q.LinksTo, c.naming, types)
 	}
 	return f, nil
 }
 
-// OfType returns the filter's type, or nil. It may be called on a nil filter.
-func (f *Filter) OfType() *OfType {
-	if f == nil {
+// Condition returns the condition of the filter that an index may know best; nil if there is none. It may be called on a
+// nil filter.
+func (f *Filter) Condition() Condition {
+	switch {
+	case f == nil:
 		return nil
+	case f.links != nil:
+		return f.links
+	case f.ofType != nil:
+		return f.ofType
 	}
-	return f.ofType
+	return nil
 }
 
 // NeedsPayloads reports whether the filter looks at the payloads' bytes.
-func (f *Filter) NeedsPayloads() bool { return f != nil && f.filter != nil }
+func (f *Filter) NeedsPayloads() bool { return f != nil && (f.filter != nil || f.links != nil) }
 
 // Excludes reports whether no instance of s can satisfy the filter, as far as can be told
 // without the payloads' bytes.
 func (f *Filter) Excludes(s *engram.Snapshot) bool {
-	if f.ofType == nil {
+	if f == nil || f.ofType == nil && f.links == nil {
 		return false
 	}
 	for i := range s.Instances {
-		if f.ofType.Satisfied(&s.Instances[i]) {
+		if f.mayTake(s.Instances[i].Payload.Type) {
 			return false
 		}
 	}
 	return true
+}
+
+// mayTake reports whether a payload of the type of that name can satisfy the filter, as far as can be told of its type.
+func (f *Filter) mayTake(typ string) bool {
+	return (f.ofType == nil || f.ofType.Includes(typ)) && (f.links == nil || f.links.mayBeIn(typ))
 }
 
 // Entity says whose snapshots are looked at next.
@@ -128,13 +143,19 @@ func (f *Filter) match(s *engram.Snapshot, i int) bool {
 	if f.ofType != nil && !f.ofType.Includes(name) {
 		return false
 	}
-	if f.filter == nil {
-		return true
+	if f.filter == nil && f.links == nil || f.links != nil && !f.links.mayBeIn(name) {
+		return f.links == nil
 	}
 	t, ok := f.types.Get(name)
 	if !ok {
 		f.fail(s, i, engram.Errorf(engram.Invalid, "filter", "the type %s is not known here", name))
 		return false
+	}
+	if f.links != nil && !f.links.in(f.entity, t, s.Instances[i].Payload.Bytes) {
+		return false
+	}
+	if f.filter == nil {
+		return true
 	}
 	match, err := f.filter.Evaluate(t, s, i, &f.meter)
 	switch stop := f.meter.Err(); {

@@ -39,7 +39,7 @@ func newFilter(t testing.TB, c *Compiler, ctx context.Context, types *idf.Regist
 // A filter ends when its budget is used up, and says whose it was and what helps.
 func TestFilterBudget(t *testing.T) {
 	types := idf.NewRegistry()
-	f := newFilter(t, NewCompiler(), t.Context(), types, costly, 100_000)
+	f := newFilter(t, NewCompiler(""), t.Context(), types, costly, 100_000)
 	looked := 0
 	for f.Err() == nil {
 		if looked++; looked > 100 {
@@ -61,7 +61,7 @@ func TestFilterBudget(t *testing.T) {
 // What is too costly on one snapshot fails there, and the others are looked at.
 func TestFilterTooCostlyForOne(t *testing.T) {
 	types := idf.NewRegistry()
-	f := newFilter(t, NewCompiler(), t.Context(), types, "!"+costly, 0)
+	f := newFilter(t, NewCompiler(""), t.Context(), types, "!"+costly, 0)
 	if f.Snapshot(listOf(t, 1, 1200)) != nil || f.Snapshot(listOf(t, 2, 3)) == nil || f.Err() != nil {
 		t.Errorf("one of two is too costly: %v", f.Err())
 	}
@@ -74,7 +74,7 @@ func TestFilterTooCostlyForOne(t *testing.T) {
 // what they have in common.
 func TestFilterFailures(t *testing.T) {
 	types := idf.NewRegistry()
-	f := newFilter(t, NewCompiler(), t.Context(), types, "nope == 1", 0)
+	f := newFilter(t, NewCompiler(""), t.Context(), types, "nope == 1", 0)
 	for range 2 {
 		for at := range engram.Time(3) {
 			f.Snapshot(listOf(t, at+5, 1))
@@ -99,13 +99,13 @@ func TestFilterFailures(t *testing.T) {
 func TestFilterGivenUp(t *testing.T) {
 	types := idf.NewRegistry()
 	ctx, cancel := context.WithCancel(t.Context())
-	f := newFilter(t, NewCompiler(), ctx, types, costly, 0)
+	f := newFilter(t, NewCompiler(""), ctx, types, costly, 0)
 	cancel()
 	if f.Snapshot(listOf(t, 1, 500)); engram.CodeOf(f.Err()) != engram.Canceled {
 		t.Errorf("it ends with %v", f.Err())
 	}
 	over := make(chan struct{})
-	f = newFilter(t, NewCompiler(), t.Context(), types, costly, 0)
+	f = newFilter(t, NewCompiler(""), t.Context(), types, costly, 0)
 	if err := f.Begin(t.Context(), over); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestFilterGivenUp(t *testing.T) {
 // Of filters that take long no more are evaluated at once than there are turns, and each
 // comes to its turn.
 func TestFiltersTakeTurns(t *testing.T) {
-	types, c := idf.NewRegistry(), NewCompiler()
+	types, c := idf.NewRegistry(), NewCompiler("")
 	c.gate = make(gate, 2)
 	s := listOf(t, 1, 150)
 	var at, most atomic.Int64

@@ -23,10 +23,11 @@ type Index interface {
 	// snapshot is shared: not to be changed, and not to be kept. Its payloads have their
 	// bytes if the index was registered so.
 	Add(entity engram.ID, s *engram.Snapshot)
-	// Candidates calls yield with the entities of which a version may be what r asks for,
-	// some perhaps more than once, until it returns false. known is false if the index can
-	// say nothing of such conditions.
-	Candidates(r Request, yield func(entity engram.ID) bool) (known bool)
+	// Candidates calls yield with the entities of which a version may be what r asks for, each
+	// with the times that such versions may have, ascending, or nil if they may have any; until it
+	// returns false. One that comes more than once may be what either says. known is false if the
+	// index can say nothing of such conditions.
+	Candidates(r Request, yield func(entity engram.ID, times []engram.Time) bool) (known bool)
 	// Size returns what the index holds.
 	Size() IndexSize
 }
@@ -49,12 +50,12 @@ type Request struct {
 // Request returns what an index can be asked for the query at hand; ok is false if it has
 // no condition or asks for names alone somewhere, which has nothing to do with conditions.
 func (a *Answer) Request(asOf engram.Time) (r Request, ok bool) {
-	t := a.OfType()
-	if t == nil || asksNames(a.plan, engram.LevelMemory) {
+	c := a.Condition()
+	if c == nil || asksNames(a.plan, engram.LevelMemory) {
 		return r, false
 	}
 	span, any := AskedOf(a.plan)
-	return Request{Condition: t, Span: span, AsOf: asOf}, any
+	return Request{Condition: c, Span: span, AsOf: asOf}, any
 }
 
 // asksNames reports whether the names of entities are asked for by nodes of a level, or
@@ -69,17 +70,37 @@ func asksNames(nodes []*Node, l engram.Level) bool {
 // by one goroutine.
 type Candidates struct {
 	below map[engram.ID][]string // names, by provider segment, in no order
+	times map[engram.ID][]engram.Time
 	count int
 }
 
-// Add adds an entity.
-func (c *Candidates) Add(entity engram.ID) {
+// Add adds an entity, of which versions of some times are looked at, or of all if that is nil.
+func (c *Candidates) Add(entity engram.ID, times []engram.Time) {
 	if c.below == nil {
-		c.below = map[engram.ID][]string{}
+		c.below, c.times = map[engram.ID][]string{}, map[engram.ID][]engram.Time{}
 	}
-	p := entity.Parent()
-	c.below[p] = append(c.below[p], entity.Entity())
 	c.count++
+	before, again := c.times[entity]
+	switch {
+	case !again:
+		p := entity.Parent()
+		c.below[p] = append(c.below[p], entity.Entity())
+	case before == nil || times == nil:
+		times = nil
+	default:
+		times = append(slices.Clip(before), times...)
+		slices.Sort(times)
+		times = slices.Compact(times)
+	}
+	c.times[entity] = times
+}
+
+// Times returns the times of versions that are to be looked at of a candidate; nil are all.
+func (c *Candidates) Times(entity engram.ID) []engram.Time {
+	if c == nil {
+		return nil
+	}
+	return c.times[entity]
 }
 
 // Len returns how many entities were added.
@@ -97,7 +118,7 @@ func (c *Candidates) Names(provider engram.ID, all iter.Seq[string]) iter.Seq[st
 func (c *Candidates) sorted(provider engram.ID) []string {
 	names := c.below[provider]
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 // Among returns of t, the entities of a provider segment, those that are candidates.
@@ -170,7 +191,7 @@ func (x *TypeIndex) Add(entity engram.ID, s *engram.Snapshot) {
 }
 
 // Candidates implements [Index].
-func (x *TypeIndex) Candidates(r Request, yield func(engram.ID) bool) (known bool) {
+func (x *TypeIndex) Candidates(r Request, yield func(engram.ID, []engram.Time) bool) (known bool) {
 	t, ok := r.Condition.(*OfType)
 	if !ok {
 		return false
@@ -180,7 +201,7 @@ func (x *TypeIndex) Candidates(r Request, yield func(engram.ID) bool) (known boo
 			continue
 		}
 		for entity, e := range of {
-			if e.arrived <= r.AsOf && e.first < r.Span.End && e.last >= r.Span.Start && !yield(entity) {
+			if e.arrived <= r.AsOf && e.first < r.Span.End && e.last >= r.Span.Start && !yield(entity, nil) {
 				return true
 			}
 		}

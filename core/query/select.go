@@ -37,8 +37,11 @@ type Selection struct {
 	Snapshots []*engram.Snapshot // by time
 	Asked     []Asked            // by selector
 	// Filter takes what satisfies it of what selectors select; nil takes all. What is to be
-	// selected from is the view's affair.
+	// selected from is the view's affair, and is in its times.
 	Filter *Filter
+	// Times are those of what may satisfy the filter that chooses what is selected from, ascending; nil if that
+	// is not known.
+	Times []engram.Time
 
 	ahead engram.Interval // what was passed over, see Newest
 }
@@ -106,6 +109,92 @@ func Newer(a, b, present engram.Time) bool {
 // Select adds to sel what one selector selects of v, at most limit snapshots and
 // one more.
 func Select[P any, V View[P]](sel *Selection, v V, s engram.SnapshotSelector, limit int) {
+	if sel.Times != nil {
+		choose[int](sel, listed[P, V]{v, sel.Times}, s, limit)
+		return
+	}
+	choose[P](sel, v, s, limit)
+}
+
+// listed is a view of the snapshots of some times. Its places lie between these.
+type listed[P any, V View[P]] struct {
+	of    V
+	times []engram.Time
+}
+
+// Begin implements [View].
+func (l listed[P, V]) Begin() int { return 0 }
+
+// End implements [View].
+func (l listed[P, V]) End() int { return len(l.times) }
+
+// From implements [View].
+func (l listed[P, V]) From(t engram.Time) int {
+	i, _ := slices.BinarySearch(l.times, t)
+	return i
+}
+
+// After implements [View].
+func (l listed[P, V]) After(t engram.Time) int {
+	i, is := slices.BinarySearch(l.times, t)
+	if is {
+		i++
+	}
+	return i
+}
+
+// Next implements [View].
+func (l listed[P, V]) Next(p int, last engram.Time) (*engram.Snapshot, int) {
+	for ; p < len(l.times) && l.times[p] <= last; p++ {
+		if s := l.at(p); s != nil {
+			return s, p + 1
+		}
+	}
+	return nil, p
+}
+
+// Prev implements [View].
+func (l listed[P, V]) Prev(p int, first engram.Time) (*engram.Snapshot, int) {
+	for ; p > 0 && l.times[p-1] >= first; p-- {
+		if s := l.at(p - 1); s != nil {
+			return s, p - 1
+		}
+	}
+	return nil, p
+}
+
+func (l listed[P, V]) at(i int) *engram.Snapshot {
+	s, _ := l.of.Next(l.of.From(l.times[i]), l.times[i])
+	return s
+}
+
+// Skip implements [View].
+func (l listed[P, V]) Skip(p, n int) int {
+	for s := (*engram.Snapshot)(nil); n > 0; n-- {
+		if s, p = l.Next(p, engram.MaxTime); s == nil {
+			break
+		}
+	}
+	return p
+}
+
+// SkipBack implements [View].
+func (l listed[P, V]) SkipBack(p, n int) int {
+	for s := (*engram.Snapshot)(nil); n > 0; n-- {
+		if s, p = l.Prev(p, engram.MinTime); s == nil {
+			break
+		}
+	}
+	return p
+}
+
+// Beyond implements [View].
+func (l listed[P, V]) Beyond(p, q int) bool { return p > q }
+
+// Present implements [View].
+func (l listed[P, V]) Present() engram.Time { return l.of.Present() }
+
+func choose[P any, V View[P]](sel *Selection, v V, s engram.SnapshotSelector, limit int) {
 	had := len(sel.Snapshots)
 	a := AskedBy(s)
 	switch s.Kind {

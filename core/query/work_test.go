@@ -60,7 +60,7 @@ func TestNamesHaveABudget(t *testing.T) {
 		"no budget":           {many[:1], numbered(long, 50), 0, true},
 		"below another level": {[]engram.QueryNode{{Children: many}}, numbered(long, 2), 5_000_000, false},
 	} {
-		plan, err := NewCompiler().Compile(t.Context(), c.nodes, c.budget)
+		plan, err := NewCompiler("").Compile(t.Context(), c.nodes, c.budget)
 		if err == nil {
 			for len(plan[0].children) > 0 {
 				plan = Below(plan)
@@ -78,7 +78,7 @@ func TestNamesAndFilterShareABudget(t *testing.T) {
 	types := idf.NewRegistry()
 	q := engram.Query{Memories: []engram.QueryNode{costlyNames(0)}, Where: costly}
 	spent := func(first bool) (steps int64) {
-		a, err := NewCompiler().NewAnswer(t.Context(), q, types, Limits{FilterSteps: 50_000_000}, nil)
+		a, err := NewCompiler("").NewAnswer(t.Context(), q, types, Limits{FilterSteps: 50_000_000}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestNamesAndFilterShareABudget(t *testing.T) {
 
 // Who gives a query up does not wait for its names, and what takes long takes turns.
 func TestNamesGivenUp(t *testing.T) {
-	c := NewCompiler()
+	c := NewCompiler("")
 	c.gate = make(gate, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	plan, err := c.Compile(ctx, []engram.QueryNode{costlyNames(0)}, 0)

@@ -83,7 +83,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		robot:   c.Robot,
 		ltm:     c.Store,
-		wm:      wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits, Journal: c.journal()}),
+		wm:      wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits, Journal: c.journal(), Robot: c.Robot}),
 		log:     c.Log,
 		journal: c.Journal,
 		hosting: hostings{announce: c.Announce, turn: make(chan struct{}, 1), pool: hostedPool},
@@ -96,6 +96,10 @@ func New(c Config) (*Server, error) {
 	s.hosting.s = s
 	s.hosts = hosting.New(&s.hosting, s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	links := wm.IndexOptions{New: func() query.Index { return query.NewLinkIndex(query.Naming(s.robot), s.wm.Registry()) }, NeedsPayloads: true}
+	if err := s.Indexes().Register("links", links); err != nil {
+		return nil, err
+	}
 	if err := s.Indexes().Register("type", wm.IndexOptions{New: query.NewTypeIndex}); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
-	"github.com/seed-301d4374/engram/core/query"
 )
 
 // typeRule says which payload types a segment accepts: its base type and every
@@ -66,11 +65,11 @@ func (r *typeRule) resolve(types *idf.Registry, name string) (acceptedType, erro
 	}
 }
 
-// had reports whether something of a type may have been committed.
-func (r *typeRule) had(t *query.OfType) bool {
+// had reports whether something of one of some types may have been committed.
+func (r *typeRule) had(some func(name string) bool) bool {
 	known := r.accepted.Load()
-	return t.Includes(r.base.name) || known != nil &&
-		(len(*known) == maxAccepted || slices.ContainsFunc(*known, func(a acceptedType) bool { return t.Includes(a.name) }))
+	return some(r.base.name) || known != nil &&
+		(len(*known) == maxAccepted || slices.ContainsFunc(*known, func(a acceptedType) bool { return some(a.name) }))
 }
 
 // knownType returns the registered type of that name.

@@ -13,7 +13,7 @@ import (
 // surely is a condition of a package's own: somebody is at least that sure.
 type surely float32
 
-func (c surely) Satisfied(in *engram.Instance) bool { return in.Confidence >= float32(c) }
+func (c surely) Satisfied(_ engram.ID, in *engram.Instance) bool { return in.Confidence >= float32(c) }
 
 // sureIndex is the package's index: of each entity, how sure somebody ever was of it.
 type sureIndex map[engram.ID]float32
@@ -24,10 +24,10 @@ func (x sureIndex) Add(entity engram.ID, s *engram.Snapshot) {
 	}
 }
 
-func (x sureIndex) Candidates(r asking.Request, yield func(engram.ID) bool) (known bool) {
+func (x sureIndex) Candidates(r asking.Request, yield func(engram.ID, []engram.Time) bool) (known bool) {
 	c, known := r.Condition.(surely)
 	for entity, confidence := range x {
-		if known && confidence >= float32(c) && !yield(entity) {
+		if known && confidence >= float32(c) && !yield(entity, nil) {
 			break
 		}
 	}
@@ -61,7 +61,7 @@ func ExampleIndexes() {
 	provider := engram.MustID("Object/Seen/Camera")
 	for name := range look.Until(view.Number()).Names(provider, view.Names(provider)) {
 		snapshot, _ := w.Latest(ctx, engram.MustID("Object/Seen/Camera/"+name)) // its condition is checked on it
-		fmt.Println(name, surely(0.5).Satisfied(&snapshot.Instances[0]))
+		fmt.Println(name, surely(0.5).Satisfied(provider, &snapshot.Instances[0]))
 	}
 	// Output:
 	// cup true

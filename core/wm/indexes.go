@@ -251,7 +251,7 @@ func (l *Lookup) Until(highWater uint64) *query.Candidates {
 			return nil
 		}
 		for k := range list {
-			l.found.Add(list[k].entity.id)
+			l.found.Add(list[k].entity.id, nil)
 		}
 		l.upTo = upTo
 	}
@@ -331,15 +331,15 @@ func (i *index) lookLocked(r query.Request, l *Lookup) bool {
 		return false
 	}
 	most := max(1000, i.built.Size().Entries/maxShare)
-	known := i.built.Candidates(r, func(entity engram.ID) bool {
-		l.found.Add(entity)
+	known := i.built.Candidates(r, func(entity engram.ID, times []engram.Time) bool {
+		l.found.Add(entity, times)
 		return l.found.Len() <= most
 	})
 	if !known || l.found.Len() > most {
 		return false
 	}
 	for entity := range i.unsure {
-		l.found.Add(entity)
+		l.found.Add(entity, nil)
 	}
 	l.upTo, l.generation = i.upTo, i.generation
 	return true

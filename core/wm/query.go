@@ -91,14 +91,22 @@ func (x *execution) provider(p *provider, nodes []*query.Node) error {
 	}
 	if seen == engram.Partial {
 		x.gone = nil // it may have been of entities that are hidden
-	} else if t := x.answer.OfType(); t != nil {
-		if iv, any := query.AskedOf(query.Below(nodes)); any && p.evicted.Load() && p.rule.had(t) {
+	} else if x.answer.Condition() != nil {
+		if iv, any := query.AskedOf(query.Below(nodes)); any && p.evicted.Load() && p.rule.had(x.answer.MayTake) {
 			x.answer.Miss(engram.Missing{ID: p.id, Reason: engram.MissingEvicted, Interval: iv})
 		}
 	} else if p.goneFrom.Load() > 0 {
 		x.goneEntities(p, query.Below(nodes))
 	}
 	return nil
+}
+
+// times returns the times of what an entity may have for the query; nil if that is not known.
+func (x *execution) times(entity engram.ID) []engram.Time {
+	if x.lens.filter == nil { // what is selected is filtered
+		return nil
+	}
+	return x.among.Times(entity)
 }
 
 // entity answers what several nodes of the query, which all select it, ask of e.
@@ -110,15 +118,16 @@ func (x *execution) entity(e *entity, nodes []*query.Node) error {
 	if err != nil || len(selectors) == 0 {
 		return err
 	}
+	x.found.Times = x.times(e.id)
 	missing, err := x.w.read(x.lens, e, selectors, limit, &x.found, &x.how)
 	if err != nil {
 		return err
 	}
-	ofType := x.answer.OfType() != nil
-	if missing != nil && (!ofType || len(x.found.Snapshots) > 0) {
+	some := x.answer.Condition() != nil
+	if missing != nil && (!some || len(x.found.Snapshots) > 0) {
 		x.answer.Miss(*missing)
 	}
-	if !ofType {
+	if !some {
 		x.gone = e.missingBefore(&x.found, x.lens.asOf, x.gone)
 	}
 	if err := x.answer.Add(e.id, &x.found); err != nil {

@@ -151,14 +151,14 @@ func (v *View) Evicted(provider engram.ID) bool {
 	return p != nil && p.evicted.Load()
 }
 
-// HadType reports whether something of a type may have been committed to a provider
+// HadType reports whether something of one of some types may have been committed to a provider
 // segment in this epoch, and the least type that it accepts; "" if it is not there.
-func (v *View) HadType(provider engram.ID, t *query.OfType) (had bool, base string) {
+func (v *View) HadType(provider engram.ID, some func(name string) bool) (had bool, base string) {
 	p := v.w.provider(provider)
 	if p == nil {
 		return false, ""
 	}
-	return p.rule.had(t), p.rule.base.name
+	return p.rule.had(some), p.rule.base.name
 }
 
 func (l loss) public() Loss {

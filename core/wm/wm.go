@@ -18,6 +18,8 @@ type Config struct {
 	Now   func() engram.Time // the clock; nil means the wall clock
 	// Journal is the log of Logged and Synced segments; nil offers Volatile only.
 	Journal Journal
+	// Robot is the name of the robot whose memories these are, "" if it has none: links may name it.
+	Robot string
 	Limits
 }
 
@@ -151,7 +153,7 @@ var (
 
 // New returns an empty working memory.
 func New(c Config) *WM {
-	w := &WM{compiler: query.NewCompiler()}
+	w := &WM{compiler: query.NewCompiler(query.Naming(c.Robot))}
 	w.types, w.now, w.journal = c.Types, c.Now, c.Journal
 	w.limits, w.epoch = c.Limits.WithDefaults(), rand.Uint64()|1
 	w.indexes.w = w

@@ -81,6 +81,23 @@ class Memory(WithServer):
         self.assertEqual(times(where="position[0] < 25.0", filter_first=True), [20])
         self.assertEqual(self.m.latest(e, at=engram.Time(35)).time, 30)
 
+    def test_links_to(self):
+        text, command = self.entity("Speech/Text"), self.entity("Speech/Command")
+        heard = self.m.commit(text, {"text": "bring the cup"}, time=engram.Time(5))
+        understood = self.m.commit(command, {"text": "bring the cup", "source_text": heard}, time=engram.Time(6))
+        self.m.commit(command, {"text": "bring the cup"}, time=engram.Time(7))
+
+        def linked(*to, **selection):
+            return [s.id for s in self.m.query("Speech", all=True, links_to=to, **selection)]
+
+        self.assertEqual(linked(heard), [understood])
+        self.assertEqual(linked(engram.ID(text), understood), [understood])
+        self.assertEqual(linked(understood), [])
+        self.assertEqual(self.m.query(command, links_to=text).snapshots, [])  # the latest has none
+        self.assertEqual(self.m.query(command, links_to=text, filter_first=True).one().id, understood)
+        with self.assertRaises(engram.Invalid):
+            linked("Speech//x")
+
     def test_shapes(self):
         e = self.entity("RobotState/Proprioception")
         self.m.commit(e, {"position": [1.0], "frame_id": "base"})

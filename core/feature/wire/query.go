@@ -16,6 +16,9 @@ func QueryMessage(q engram.Query) (*engramv1.QueryRequest, error) {
 	m := &engramv1.QueryRequest{
 		Target: engramv1.Target(q.Target), Source: engramv1.Source(q.Source), Type: q.Type, Where: q.Where, FilterOrder: engramv1.FilterOrder(q.FilterOrder), Fields: q.Fields, WithoutPayload: q.WithoutPayload,
 	}
+	for _, id := range q.LinksTo {
+		m.LinksTo = append(m.LinksTo, id.String())
+	}
 	if q.AsOf != nil {
 		t := int64(*q.AsOf)
 		m.AsOf = &t
@@ -97,6 +100,16 @@ func (l Limits) Query(m *engramv1.QueryRequest) (engram.Query, error) {
 	if m.AsOf != nil {
 		t := engram.Time(m.GetAsOf())
 		q.AsOf = &t
+	}
+	if err := l.Breadth("links", len(m.GetLinksTo())); err != nil {
+		return q, err
+	}
+	for _, text := range m.GetLinksTo() {
+		id, err := engram.Parse(text)
+		if err != nil {
+			return q, engram.Errorf(engram.Invalid, text, "the query asks for links to what is no ID: %w", err)
+		}
+		q.LinksTo = append(q.LinksTo, id)
 	}
 	n := 0
 	var err error

@@ -76,7 +76,7 @@ func (c *Client) query(ctx context.Context, q engram.Query, inParts bool, part f
 // ofEntity returns the entity and the selectors of a query, if a select frame can express
 // the query.
 func ofEntity(q *engram.Query) (id engram.ID, selectors []engram.SnapshotSelector, ok bool) {
-	if q.AsOf != nil || q.Type != "" || q.Where != "" || q.FilterOrder > engram.SelectThenFilter || len(q.Fields) > 0 || q.Numbers != nil || q.Source != engram.SourceAny {
+	if q.AsOf != nil || q.Type != "" || len(q.LinksTo) > 0 || q.Where != "" || q.FilterOrder > engram.SelectThenFilter || len(q.Fields) > 0 || q.Numbers != nil || q.Source != engram.SourceAny {
 		return id, nil, false
 	}
 	nodes := q.Memories

@@ -219,12 +219,12 @@ def segment(id: str, type: str, max_count: int, max_age: Optional[SpanLike], max
     return s
 
 
-def request(pattern: str, chosen: list[Selector], *, where: str, type: str, fields: Iterable[str], target: str, as_of: Optional[TimeLike],
+def request(pattern: str, chosen: list[Selector], *, where: str, type: str, links_to: Iterable[str], fields: Iterable[str], target: str, as_of: Optional[TimeLike],
             filter_first: bool, payload: bool, source: str) -> Any:
     """Makes the message of a query."""
     from ._schema import message
 
-    q = message("QueryRequest")(pattern=pattern, where=where, type=type, fields=list(fields), without_payload=not payload)
+    q = message("QueryRequest")(pattern=pattern, where=where, type=type, links_to=links_to, fields=list(fields), without_payload=not payload)
     q.target = choice("target", target, TARGETS)
     q.source = choice("source", source, SOURCES)
     q.filter_order = 0 if filter_first else 1

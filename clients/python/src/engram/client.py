@@ -209,8 +209,8 @@ class Memory:
     def query(self, pattern: Union[str, Iterable[str]] = "*", *, latest: Optional[int] = None, at: Optional[TimeLike] = None,
               nearest: Optional[TimeLike] = None, within: SpanLike = "1s", range: Optional[Range] = None, all: bool = False,
               index: Union[None, int, tuple[int, int]] = None, exactly: Optional[TimeLike] = None, where: str = "", type: str = "",
-              fields: Iterable[str] = (), target: str = "both", as_of: Optional[TimeLike] = None, filter_first: bool = False,
-              payload: bool = True, source: str = "any") -> Result:
+              links_to: Union[str, Iterable[str]] = (), fields: Iterable[str] = (), target: str = "both", as_of: Optional[TimeLike] = None,
+              filter_first: bool = False, payload: bool = True, source: str = "any") -> Result:
         """Returns snapshots of all entities that match the pattern: the latest of each, if nothing is selected.
 
         ``latest`` is how many of the newest, ``at`` the one in force at a time, ``nearest`` the closest to a time (and not
@@ -220,22 +220,25 @@ class Memory:
         ``where`` is a CEL expression over an instance, such as ``confidence > 0.8 && pose.position.z < 1.0``. Of what is
         selected only what satisfies it is returned; with ``filter_first`` it is selected among what does.
         Times such as ``-10s`` are told from each entity's newest snapshot on, as ``at="-10s"`` and ``range="-10s.."``.
+        ``type`` keeps payloads of a type, or of one that extends it; ``links_to`` those that link to one of these IDs, or to
+        something in it: so a program asks for all that came of an image.
         ``fields`` returns these members only; ``as_of`` is what was known at a time of arrival.
         """
         if isinstance(fields, str):
             fields = [fields]
+        links = [links_to] if isinstance(links_to, str) else list(links_to)
         _query.text("where", where)
         times = {"at": at, "nearest": nearest, "range": range, "exactly": exactly}
         if _query.is_relative(**times):
             found = []
             for s in self.query(pattern, payload=False, target=target, source=source):
                 one = self.query(_query.pattern_of(s.entity), **_query.resolved(times, s.time), latest=latest, within=within, all=all, index=index,
-                                 where=where, type=type, fields=fields, target=target, as_of=as_of, filter_first=filter_first,
+                                 where=where, type=type, links_to=links, fields=fields, target=target, as_of=as_of, filter_first=filter_first,
                                  payload=payload, source=source)
                 found.append(one)
             return Result([s for r in found for s in r], [m for r in found for m in r.missing], [c for r in found for c in r.copies])
         chosen = _query.selectors(latest=latest, at=at, nearest=nearest, within=within, range=range, all=all, index=index, exactly=exactly)
-        simple = not where and not type and not fields and as_of is None and source == "any"
+        simple = not where and not type and not links and not fields and as_of is None and source == "any"
         replies = []
         for p in self._patterns(pattern):
             if simple and len(chosen) < 256 and _query.is_entity(p):
@@ -243,8 +246,8 @@ class Memory:
                 if reply is not None:
                     replies.append(reply)
                     continue
-            encoded = _query.request(p, chosen, where=where, type=type, fields=fields, target=target, as_of=as_of, filter_first=filter_first,
-                                     payload=payload, source=source).SerializeToString()
+            encoded = _query.request(p, chosen, where=where, type=type, links_to=links, fields=fields, target=target, as_of=as_of,
+                                     filter_first=filter_first, payload=payload, source=source).SerializeToString()
             ask = operator.methodcaller("query", encoded)
             memory = _query.memory_of(p)
             answers = [self._owned(t, retried(functools.partial(ask, t))) for t in self._servers.all()] if memory is None else [self._answer(memory, ask)]
