@@ -65,6 +65,9 @@ type Query struct {
 	// not know. A link in the memory of another robot is to what it names there. Like Where it is a filter, and needs the
 	// payload's type to be known. None means all.
 	LinksTo []ID
+	// LinksExactly takes LinksTo at its word: a link to a snapshot is none to its entity. One to an entity is to what is in
+	// force there at the time of the snapshot that has the link.
+	LinksExactly bool
 	// Where is a CEL expression over an instance (see package idf), the filter: results
 	// hold only instances that satisfy it. Where evaluating it fails, the result says so
 	// ([MissingFilterFailed]). Empty means all.

@@ -204,6 +204,7 @@ func testLinksTo(s *suite) {
 		for what, c := range map[string]struct {
 			to     engram.ID
 			also   []engram.ID
+			only   bool
 			asOf   *engram.Time
 			order  engram.FilterOrder
 			where  string
@@ -221,11 +222,14 @@ func testLinksTo(s *suite) {
 			"with another filter": {to: image.Parent(), where: "size(payload.from) == 1 && payload.from[0] == \"" + image.String() + "\"", choose: engram.All(), want: []engram.ID{plate.At(10)}},
 			"either":              {to: image.At(5), also: []engram.ID{other, image}, choose: engram.All(), want: []engram.ID{cup.At(10), cup.At(20), plate.At(10)}},
 			"either of others":    {to: image.At(10), also: []engram.ID{plate.At(20).Instance(0), plate.At(20)}, choose: engram.All(), want: []engram.ID{plate.At(20)}},
+			"only the entity":     {to: image, only: true, choose: engram.All(), want: []engram.ID{plate.At(10)}},
+			"only the snapshot":   {to: image.At(10), also: []engram.ID{image.At(5)}, only: true, choose: engram.All(), want: []engram.ID{cup.At(10)}},
+			"only the provider":   {to: image.Parent(), only: true, choose: engram.All()},
 			"itself":              {to: plate, choose: engram.All(), want: []engram.ID{plate.At(20)}},
 			"what never was":      {to: below(core, "Camera", "nope").At(3), choose: engram.All()},
 		} {
 			q := engram.PatternOf(core).Select(c.choose)
-			q.LinksTo, q.AsOf, q.FilterOrder, q.Where, q.Target = append(c.also, c.to), c.asOf, c.order, c.where, target
+			q.LinksTo, q.LinksExactly, q.AsOf, q.FilterOrder, q.Where, q.Target = append(c.also, c.to), c.only, c.asOf, c.order, c.where, target
 			s.wantIDs(fmt.Sprintf("target %d, links to %s", target, what), q, c.want...)
 			q.WithoutPayload = true
 			s.wantIDs(fmt.Sprintf("target %d, links to %s, without payload", target, what), q, c.want...)

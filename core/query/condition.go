@@ -57,8 +57,10 @@ func (c *OfType) fits(segment string) bool {
 	return ok && c.base != nil && c.base.CheckExtends(least) == nil
 }
 
-// LinksTo is the condition of [engram.Query.LinksTo]: the payload has a link to one of some things, or into it.
+// LinksTo is the condition of [engram.Query.LinksTo]: the payload has a link to one of some things, or into it unless
+// that is not asked for.
 type LinksTo struct {
+	exactly bool
 	targets map[engram.ID]struct{}
 	levels  [engram.LevelInstance + 1]bool // at which there are targets
 	naming  Naming
@@ -66,8 +68,8 @@ type LinksTo struct {
 }
 
 // NewLinksTo returns the condition of links to targets, in payloads of types that the registry has.
-func NewLinksTo(targets []engram.ID, naming Naming, types *idf.Registry) *LinksTo {
-	c := &LinksTo{targets: map[engram.ID]struct{}{}, naming: naming, types: types}
+func NewLinksTo(targets []engram.ID, exactly bool, naming Naming, types *idf.Registry) *LinksTo {
+	c := &LinksTo{exactly: exactly, targets: map[engram.ID]struct{}{}, naming: naming, types: types}
 	for _, id := range targets {
 		id = naming.Link(engram.ID{}, id)
 		c.targets[id], c.levels[id.Level()] = struct{}{}, true
@@ -78,11 +80,13 @@ func NewLinksTo(targets []engram.ID, naming Naming, types *idf.Registry) *LinksT
 // includes reports whether an ID is one of the targets, or lies in one.
 func (c *LinksTo) includes(id engram.ID) bool {
 	for l := id.Level(); l > engram.LevelRoot; l-- {
-		if !c.levels[l] {
-			continue
+		if c.levels[l] {
+			if _, is := c.targets[id.Truncate(l)]; is {
+				return true
+			}
 		}
-		if _, is := c.targets[id.Truncate(l)]; is {
-			return true
+		if c.exactly {
+			break
 		}
 	}
 	return false

@@ -51,7 +51,7 @@ func (c *Compiler) filter(w *work, q *engram.Query, types *idf.Registry) (*Filte
 		f.ofType = NewOfType(q.Type, types)
 	}
 	if len(q.LinksTo) > 0 {
-		f.links = NewLinksTo(q.LinksTo, c.naming, types)
+		f.links = NewLinksTo(q.LinksTo, q.LinksExactly, c.naming, types)
 	}
 	return f, nil
 }

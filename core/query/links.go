@@ -107,12 +107,17 @@ func (x *LinkIndex) Candidates(r Request, yield func(engram.ID, []engram.Time) b
 	for target := range c.targets {
 		l := x.to[target.Truncate(min(target.Level(), engram.LevelEntity))]
 		switch at, of := target.Time(); {
-		case target.Level() < engram.LevelEntity: // below
+		case target.Level() < engram.LevelEntity && !c.exactly: // below
 		case l == nil:
-		case of:
-			by := func(l linkOf, t engram.Time) int { return cmp.Compare(l.to, t) }
-			first, _ := slices.BinarySearchFunc(l.sorted, at, by)
-			last, _ := slices.BinarySearchFunc(l.sorted, at+1, by)
+		case of || c.exactly: // what is to no snapshot is to MinTime
+			if !of {
+				at = engram.MinTime
+			}
+			first, _ := slices.BinarySearchFunc(l.sorted, at, func(l linkOf, t engram.Time) int { return cmp.Compare(l.to, t) })
+			last := first
+			for last < len(l.sorted) && l.sorted[last].to == at {
+				last++
+			}
 			take(l.sorted[first:last])
 			for _, late := range l.tail {
 				if late.to == at {
@@ -124,7 +129,7 @@ func (x *LinkIndex) Candidates(r Request, yield func(engram.ID, []engram.Time) b
 			take(l.tail)
 		}
 	}
-	if c.levels[engram.LevelMemory] || c.levels[engram.LevelCoreSegment] || c.levels[engram.LevelProviderSegment] {
+	if !c.exactly && (c.levels[engram.LevelMemory] || c.levels[engram.LevelCoreSegment] || c.levels[engram.LevelProviderSegment]) {
 		for target, l := range x.to {
 			if c.includes(target) {
 				take(l.sorted)

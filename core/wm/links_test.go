@@ -54,7 +54,7 @@ func TestLinkIndexFindsWhatThereIs(t *testing.T) {
 					engram.All(), engram.Latest(1 + r.IntN(3)), engram.In(engram.Interval{Start: engram.Time(r.IntN(6)), End: engram.Time(6 + r.IntN(6))}),
 					engram.AtOrBefore(engram.Time(r.IntN(12))), engram.Nearest(engram.Time(r.IntN(12)), 3), engram.Indices(-2, -1), engram.Indices(0, 1),
 				}[r.IntN(7)])
-				q.FilterOrder = engram.FilterOrder(r.IntN(2))
+				q.LinksExactly, q.FilterOrder = r.IntN(3) == 0, engram.FilterOrder(r.IntN(2))
 				for range 1 + r.IntN(3) {
 					q.LinksTo = append(q.LinksTo, target())
 				}

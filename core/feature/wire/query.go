@@ -14,7 +14,7 @@ func QueryMessage(q engram.Query) (*engramv1.QueryRequest, error) {
 		return nil, engram.Errorf(engram.Unsupported, "", "numbers instead of snapshots are given within a process only; ask for the members as fields")
 	}
 	m := &engramv1.QueryRequest{
-		Target: engramv1.Target(q.Target), Source: engramv1.Source(q.Source), Type: q.Type, Where: q.Where, FilterOrder: engramv1.FilterOrder(q.FilterOrder), Fields: q.Fields, WithoutPayload: q.WithoutPayload,
+		Target: engramv1.Target(q.Target), Source: engramv1.Source(q.Source), Type: q.Type, LinksExactly: q.LinksExactly, Where: q.Where, FilterOrder: engramv1.FilterOrder(q.FilterOrder), Fields: q.Fields, WithoutPayload: q.WithoutPayload,
 	}
 	for _, id := range q.LinksTo {
 		m.LinksTo = append(m.LinksTo, id.String())
@@ -83,7 +83,7 @@ func selectorMessage(s engram.SnapshotSelector) (*engramv1.SnapshotSelector, err
 // Query converts a request. The error is Invalid or Exhausted.
 func (l Limits) Query(m *engramv1.QueryRequest) (engram.Query, error) {
 	q := engram.Query{
-		Target: engram.Target(m.GetTarget()), Source: engram.Source(m.GetSource()), Type: m.GetType(), Where: m.GetWhere(), FilterOrder: engram.FilterOrder(m.GetFilterOrder()), Fields: m.GetFields(), WithoutPayload: m.GetWithoutPayload(),
+		Target: engram.Target(m.GetTarget()), Source: engram.Source(m.GetSource()), Type: m.GetType(), LinksExactly: m.GetLinksExactly(), Where: m.GetWhere(), FilterOrder: engram.FilterOrder(m.GetFilterOrder()), Fields: m.GetFields(), WithoutPayload: m.GetWithoutPayload(),
 	}
 	if m.GetTarget() < engramv1.Target_TARGET_BOTH || m.GetTarget() > engramv1.Target_TARGET_LTM {
 		return q, engram.Errorf(engram.Invalid, "", "a query of unknown target %d", m.GetTarget())

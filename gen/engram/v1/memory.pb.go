@@ -1334,7 +1334,8 @@ type QueryRequest struct {
 	// Only payloads with a link to one of these IDs, or to something in it: of an entity, to itself, its snapshots and
 	// their instances.
 	LinksTo        []string    `protobuf:"bytes,13,rep,name=links_to,json=linksTo,proto3" json:"links_to,omitempty"`
-	Where          string      `protobuf:"bytes,6,opt,name=where,proto3" json:"where,omitempty"` // a CEL expression
+	LinksExactly   bool        `protobuf:"varint,14,opt,name=links_exactly,json=linksExactly,proto3" json:"links_exactly,omitempty"` // only links to these themselves, not to what is in them
+	Where          string      `protobuf:"bytes,6,opt,name=where,proto3" json:"where,omitempty"`                                     // a CEL expression
 	FilterOrder    FilterOrder `protobuf:"varint,11,opt,name=filter_order,json=filterOrder,proto3,enum=engram.v1.FilterOrder" json:"filter_order,omitempty"`
 	Fields         []string    `protobuf:"bytes,7,rep,name=fields,proto3" json:"fields,omitempty"`
 	WithoutPayload bool        `protobuf:"varint,8,opt,name=without_payload,json=withoutPayload,proto3" json:"without_payload,omitempty"`
@@ -1421,6 +1422,13 @@ func (x *QueryRequest) GetLinksTo() []string {
 		return x.LinksTo
 	}
 	return nil
+}
+
+func (x *QueryRequest) GetLinksExactly() bool {
+	if x != nil {
+		return x.LinksExactly
+	}
+	return false
 }
 
 func (x *QueryRequest) GetWhere() string {
@@ -3778,7 +3786,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\tQueryNode\x12-\n" +
 	"\x05names\x18\x01 \x01(\v2\x17.engram.v1.NameSelectorR\x05names\x120\n" +
 	"\bchildren\x18\x02 \x03(\v2\x14.engram.v1.QueryNodeR\bchildren\x129\n" +
-	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\"\xf5\x03\n" +
+	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\"\x9a\x04\n" +
 	"\fQueryRequest\x120\n" +
 	"\bmemories\x18\x01 \x03(\v2\x14.engram.v1.QueryNodeR\bmemories\x12\x1d\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x88\x01\x01\x129\n" +
@@ -3786,7 +3794,8 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x06target\x18\x04 \x01(\x0e2\x11.engram.v1.TargetR\x06target\x12\x18\n" +
 	"\x05as_of\x18\x05 \x01(\x03H\x01R\x04asOf\x88\x01\x01\x12\x12\n" +
 	"\x04type\x18\f \x01(\tR\x04type\x12\x19\n" +
-	"\blinks_to\x18\r \x03(\tR\alinksTo\x12\x14\n" +
+	"\blinks_to\x18\r \x03(\tR\alinksTo\x12#\n" +
+	"\rlinks_exactly\x18\x0e \x01(\bR\flinksExactly\x12\x14\n" +
 	"\x05where\x18\x06 \x01(\tR\x05where\x129\n" +
 	"\ffilter_order\x18\v \x01(\x0e2\x16.engram.v1.FilterOrderR\vfilterOrder\x12\x16\n" +
 	"\x06fields\x18\a \x03(\tR\x06fields\x12'\n" +

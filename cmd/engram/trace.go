@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/link"
+)
+
+func newTrace() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trace ID",
+		Short: "Follow links from a result to all that led to it, or from a cause to what came of it",
+		Long: `Follows links from an entity (its newest snapshot), a snapshot or an instance: with --up to
+what it was made from, and what that was made from; with --down to what links to it, and
+what links to that. Each is shown once, below what it was found from; LINK names the member
+that holds the link. An activity, such as a skill's execution, is one line with its span of
+time. A link to an entity is to what was in force there at the time of what has the link.
+
+What is not there follows a "!". Of what you may not read you are told nothing: a link to it
+is one to what is not there.`,
+		Example: `  engram trace Object/Instance/Simulation/cup
+  engram trace Speech/Command/Simulation/user --down
+  engram trace Object/Instance/Simulation/cup --depth 3 --memories Vision,RobotState
+  engram trace Skill/Execution/Simulation/MoveTo-1.2 -o mermaid`,
+		Args:              positional(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeIDs,
+	}
+	f := cmd.Flags()
+	f.Bool("up", false, "to causes: what it links to (the default)")
+	f.Bool("down", false, "to effects: what links to it")
+	f.Int("depth", 20, "at most so many links away")
+	f.Int("nodes", 1000, "at most so many lines")
+	f.StringSlice("memories", nil, "follow links into these memories only, such as Vision,robot1:Object")
+	f.String("as-of", "", "what the memory knew at this time of arrival")
+	addOutputFormats(cmd, []string{"table", "json", "yaml", "csv", "dot", "mermaid"})
+	printing(cmd, trace)
+	return cmd
+}
+
+func trace(cmd *cobra.Command, args []string, format string) error {
+	id, err := parseOneID(args[0])
+	if err != nil {
+		return err
+	}
+	o, err := traceOptions(cmd)
+	if err != nil {
+		return err
+	}
+	m, err := connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	t, err := link.New(m, m.Robot()).Trace(cmd.Context(), id, o)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "dot":
+		cmd.Print(drawDOT(t))
+	case "mermaid":
+		cmd.Print(drawMermaid(t))
+	case "json", "yaml":
+		err = printObject(cmd.OutOrStdout(), format, traceObject(t))
+	default:
+		err = print[any](cmd.OutOrStdout(), format, traceTable(cmd.Context(), m, t), nil)
+	}
+	noteTrace(cmd, t)
+	return err
+}
+
+func traceOptions(cmd *cobra.Command) (o link.Options, err error) {
+	if err := exclusive(cmd, "up", "down"); err != nil {
+		return o, err
+	}
+	f := cmd.Flags()
+	if down, _ := f.GetBool("down"); down {
+		o.Direction = link.Down
+	}
+	if o.Depth, _ = f.GetInt("depth"); o.Depth < 1 {
+		return o, usagef("--depth %d: at least 1", o.Depth)
+	}
+	if o.Nodes, _ = f.GetInt("nodes"); o.Nodes < 1 {
+		return o, usagef("--nodes %d: at least 1", o.Nodes)
+	}
+	o.Memories, _ = f.GetStringSlice("memories")
+	then, err := timeFlag(cmd, "as-of")
+	if err != nil || then == nil {
+		return o, err
+	}
+	if then.base == baseLatest {
+		return o, usagef("--as-of: say an absolute time, or one relative to now")
+	}
+	t := then.resolve(engram.Now(), 0)
+	o.AsOf = &t
+	return o, nil
+}
+
+// noteTrace tells on standard error of what is not shown.
+func noteTrace(cmd *cobra.Command, t *link.Trace) {
+	if t.Cut > 0 {
+		cmd.PrintErrf("engram: %s more would follow; --depth and --nodes say how many are shown\n", countOf(uint64(t.Cut), "link"))
+	}
+	if t.Direction == link.Down && len(t.Nodes) == 1 {
+		cmd.PrintErrln("engram: nothing links to it; --up shows what it was made from")
+	}
+	if t.Direction == link.Up && len(t.Nodes) == 1 {
+		cmd.PrintErrln("engram: it links to nothing; --down shows what links to it")
+	}
+}
+
+// traceTree lays a trace out as a tree: each node below the first from which a walk in depth comes to it.
+type traceTree struct {
+	t     *link.Trace
+	below [][]traceStep // by node
+	shown []bool
+	add   func(before string, b traceStep, again bool)
+}
+
+// traceStep is a step from a node of a trace to another.
+type traceStep struct {
+	node int
+	path string // of the member that holds the link
+}
+
+func newTraceTree(t *link.Trace) *traceTree {
+	tree := &traceTree{t: t, below: make([][]traceStep, len(t.Nodes)), shown: make([]bool, len(t.Nodes))}
+	for _, l := range t.Links {
+		from, b := l.From, traceStep{l.To, l.Path}
+		if t.Direction == link.Down {
+			from, b.node = l.To, l.From
+		}
+		if !slices.Contains(tree.below[from], b) {
+			tree.below[from] = append(tree.below[from], b)
+		}
+	}
+	return tree
+}
+
+// walk adds a traceStep and all below it. before stands before it, and under before what is below it.
+func (t *traceTree) walk(before, under string, b traceStep) {
+	again := t.shown[b.node]
+	t.add(before, b, again)
+	if again {
+		return
+	}
+	t.shown[b.node] = true
+	for i, next := range t.below[b.node] {
+		mark, goesOn := "├─ ", "│  "
+		if i == len(t.below[b.node])-1 {
+			mark, goesOn = "└─ ", "   "
+		}
+		t.walk(under+mark, under+goesOn, next)
+	}
+}
+
+func traceTable(ctx context.Context, m *client.Client, t *link.Trace) *table {
+	out := &table{header: []string{"ID", "LINK", "TIME", "WHAT"}, spare: []string{"TIME"}}
+	types := newTypeCache(m)
+	tree := newTraceTree(t)
+	tree.add = func(before string, b traceStep, again bool) {
+		n := &t.Nodes[b.node]
+		name := n.ID.Truncate(min(n.ID.Level(), engram.LevelEntity)).String()
+		var when any = cellOf("", "")
+		if at, ok := n.Time(); ok {
+			when = at
+		}
+		what := nodeText(ctx, types, n)
+		if again && len(tree.below[b.node]) > 0 {
+			what = "(as above)"
+		}
+		out.add(cellOf(before+name, n.ID.String()), b.path, when, what)
+	}
+	tree.walk("", "", traceStep{})
+	return out
+}
+
+// nodeText says in some words what a node of a trace is.
+func nodeText(ctx context.Context, types *typeCache, n *link.Node) string {
+	switch {
+	case n.Missing != "":
+		return "! " + n.Missing
+	case len(n.Snapshots) == 0:
+		return ""
+	}
+	last := n.Snapshots[len(n.Snapshots)-1]
+	var texts []string
+	for i := range last.Instances {
+		p := last.Instances[i].Payload
+		if t, err := types.get(ctx, p.Type); err == nil && !t.Has(idf.KindLink) {
+			texts = append(texts, p.Type) // its bytes were not asked for
+			continue
+		}
+		texts = append(texts, types.text(ctx, p, idf.TextOptions{Brief: true, Time: last.Time}))
+	}
+	text := strings.Join(texts, " | ")
+	if n.IsActivity() {
+		_, until := splitTime(last.Time)
+		text = "until " + until + ": " + text
+	}
+	return text
+}

@@ -1,0 +1,74 @@
+package link
+
+import (
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// causes follows the links of visits to what they are to.
+func (r *run) causes(found []visit, depth int) ([]visit, error) {
+	var refs []ref
+	for _, v := range found {
+		entity := r.trace.Nodes[v.node].ID.Truncate(engram.LevelEntity)
+		for s, i := range r.instances(v) {
+			links, err := r.linksOf(entity, s, i)
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range links {
+				if r.follows(l.ID.Memory()) {
+					refs = append(refs, ref{visit{v.node, i}, s.Time, l.Path, l.ID})
+				}
+			}
+		}
+	}
+	if depth > r.o.Depth {
+		r.trace.Cut += len(refs)
+		return nil, nil
+	}
+	return r.resolve(refs, depth)
+}
+
+// resolve finds out what links are to, adds nodes and links, and returns what is to be followed then.
+func (r *run) resolve(refs []ref, depth int) (found []visit, err error) {
+	var wanted asks
+	kept := refs[:0]
+	room := r.o.Nodes - len(r.trace.Nodes)
+	for _, l := range refs {
+		if _, known := r.at[l.to.Truncate(min(l.to.Level(), engram.LevelSnapshot))]; !known && (l.to.Level() < engram.LevelEntity || !wanted.has(l)) {
+			if room == 0 {
+				r.trace.Cut++
+				continue
+			}
+			room--
+		}
+		kept = append(kept, l)
+		wanted.add(l)
+	}
+	got, err := r.load(&wanted)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range kept {
+		n, instance := got.node(l), none
+		if i, ok := l.to.Index(); ok && !n.IsActivity() && n.Missing == "" {
+			if instance = i; i >= len(n.Snapshots[0].Instances) {
+				n, instance = Node{ID: l.to, Missing: Absent}, none
+			}
+		}
+		if _, known := r.at[n.ID]; !known && r.full() {
+			r.trace.Cut++
+			continue
+		}
+		n.Depth = depth
+		to := r.node(n)
+		if l.node != none {
+			r.link(Link{l.node, to, l.path, l.to})
+		}
+		if n.Missing == "" && len(n.Snapshots) > 0 && !slices.Contains(found, visit{to, instance}) {
+			found = append(found, visit{to, instance})
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,287 @@
+package link
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/query"
+)
+
+// Memory is what links are followed in.
+type Memory interface {
+	engram.Reader
+	// Type returns a type by its full name, or NotFound.
+	Type(ctx context.Context, name string) (engram.TypeDef, error)
+}
+
+// Direction is which way links are followed.
+type Direction uint8
+
+const (
+	Up   Direction = iota // from a result to what it was made from
+	Down                  // from a cause to what came of it
+)
+
+// Options say how far links are followed.
+type Options struct {
+	Direction Direction
+	Depth     int          // links away from the root at most; 0 means 20
+	Nodes     int          // at most; 0 means 1,000
+	AsOf      *engram.Time // what was known then; nil means now
+	Target    engram.Target
+	// Memories are those that links are followed into, such as Vision, robot1:Object or *:Skill. None means all that are
+	// linked to, and for [Down] those of the own robot.
+	Memories []string
+}
+
+const (
+	defaultDepth = 20
+	defaultNodes = 1000
+)
+
+// Trace is what was found: a graph.
+type Trace struct {
+	Direction Direction
+	Nodes     []Node // the root first, and each behind one that it was found from
+	Links     []Link
+	// Cut is at least how many more nodes there would be without the bounds of [Options].
+	Cut int
+	// Copies are copies that answered for memories.
+	Copies []engram.CopyUsed
+}
+
+// Node is a snapshot, an activity, or something that a link is to and that is no snapshot.
+type Node struct {
+	// ID is that of a snapshot, or of the entity of an activity. Of what is not there it is what the link says, and of a
+	// segment or memory its own.
+	ID    engram.ID
+	Depth int // links away from the root
+	// Snapshots are the snapshot, or those of an activity by time. Payloads of types that have no links lack their bytes.
+	// Shared: not to be changed.
+	Snapshots []*engram.Snapshot
+	// Missing says why the node is not there: one of the reasons of [engram.Missing], or [Absent]. Empty if it is there, or a
+	// segment or memory.
+	Missing string
+}
+
+// Absent is why a node is not there that never was, or not for who asks.
+const Absent = "not there"
+
+// Time returns the time of a snapshot, and when an activity began; ok is false of what has none.
+func (n *Node) Time() (t engram.Time, ok bool) {
+	if len(n.Snapshots) == 0 {
+		return n.ID.Time()
+	}
+	return n.Snapshots[0].Time, true
+}
+
+// Type returns the name of the type of the node's first payload; empty if it has none.
+func (n *Node) Type() string {
+	if len(n.Snapshots) == 0 {
+		return ""
+	}
+	return n.Snapshots[0].Instances[0].Payload.Type
+}
+
+// IsActivity reports whether the node is a span of time.
+func (n *Node) IsActivity() bool { return isActivity(n.Snapshots) }
+
+// IsActivity reports whether entities of a type are spans of time, whose snapshots tell how far they have come.
+func IsActivity(typ string) bool {
+	return typ == "engram.skill.Execution" || typ == "engram.skill.Activity"
+}
+
+// Link is a link between two nodes, given as indices into [Trace.Nodes].
+type Link struct {
+	From int       // what has the link: the result
+	To   int       // what it is to: the cause
+	Path string    // of the member, such as source_image, or refers_to[0]
+	ID   engram.ID // as the payload has it, but named as here
+}
+
+// Tracer follows links in one memory. It keeps types that it has met. Safe for concurrent use.
+type Tracer struct {
+	m       Memory
+	naming  query.Naming
+	types   *idf.Registry
+	linking sync.Map // core and provider segments in which payloads were met whose types may have links, by ID
+}
+
+// New returns a tracer. robot is the name of the robot whose memories bear no name of a robot in m; empty if it has none.
+func New(m Memory, robot string) *Tracer {
+	return &Tracer{m: m, naming: query.Naming(robot), types: idf.NewRegistry()}
+}
+
+// Trace follows links from an entity, whose newest snapshot is taken, a snapshot or an instance. NotFound if that is not
+// there, Invalid if it is a segment or memory. What is not reached is a node that says so; only the root's error is
+// returned, and one of ctx.
+func (t *Tracer) Trace(ctx context.Context, root engram.ID, o Options) (*Trace, error) {
+	if root.Level() < engram.LevelEntity {
+		return nil, engram.Errorf(engram.Invalid, root.String(), "a trace begins at an entity, a snapshot or an instance; name one, such as one of 'engram ls'")
+	}
+	if o.Depth == 0 {
+		o.Depth = defaultDepth
+	}
+	if o.Nodes == 0 {
+		o.Nodes = defaultNodes
+	}
+	if o.Depth < 0 || o.Nodes < 0 {
+		return nil, engram.Errorf(engram.Invalid, root.String(), "a trace of depth %d with %d nodes: neither can be negative", o.Depth, o.Nodes)
+	}
+	r := &run{
+		Tracer: t, ctx: ctx, o: o, trace: &Trace{Direction: o.Direction}, at: map[engram.ID]int{},
+		known: map[Link]bool{}, taken: map[visit]bool{},
+	}
+	for _, name := range o.Memories {
+		p, err := engram.ParsePattern(name)
+		if err != nil || len(p.Levels) != 1 {
+			return nil, engram.Errorf(engram.Invalid, name, "links are followed into memories, such as Vision or *:Skill, and this is none")
+		}
+		r.within = append(r.within, p)
+	}
+	found, err := r.resolve([]ref{{visit: visit{node: none}, to: t.naming.Link(engram.ID{}, root)}}, 0)
+	if err != nil {
+		return nil, err
+	}
+	if n := &r.trace.Nodes[0]; n.Missing != "" {
+		return nil, engram.Errorf(codeOf(n.Missing), root.String(), "no trace begins there: %s", n.Missing)
+	}
+	next := r.causes
+	if o.Direction == Down {
+		next = r.effects
+	}
+	for depth := 1; len(found) > 0; depth++ {
+		found = slices.DeleteFunc(found, func(v visit) bool { return !r.visit(v) })
+		if found, err = next(found, depth); err != nil {
+			return nil, err
+		}
+	}
+	return r.trace, nil
+}
+
+func codeOf(missing string) engram.Code {
+	switch missing {
+	case engram.MissingUnreachable:
+		return engram.Unavailable
+	case engram.MissingEvicted, engram.MissingForgotten, engram.MissingFiltered:
+		return engram.TooOld
+	case engram.MissingDamaged:
+		return engram.Corrupt
+	}
+	return engram.NotFound
+}
+
+// run is one trace under way.
+type run struct {
+	*Tracer
+	ctx    context.Context
+	o      Options
+	within []engram.Pattern // memories that links are followed into; none are all
+	trace  *Trace
+	at     map[engram.ID]int // nodes
+	known  map[Link]bool
+	taken  map[visit]bool
+}
+
+// full reports whether no more nodes are allowed.
+func (r *run) full() bool { return len(r.trace.Nodes) >= r.o.Nodes }
+
+// none is no node, and no instance in particular.
+const none = -1
+
+// visit is a node whose links are followed: those of an instance, or all.
+type visit struct{ node, instance int }
+
+// ref is a link that is to be resolved.
+type ref struct {
+	visit             // that has it; of no node for the root
+	time  engram.Time // of the snapshot that has it
+	path  string
+	to    engram.ID
+}
+
+// node returns the node of an ID, which is added if there is none.
+func (r *run) node(n Node) int {
+	if i, there := r.at[n.ID]; there {
+		if r.trace.Nodes[i].Missing != "" && n.Missing == "" {
+			n.Depth = r.trace.Nodes[i].Depth
+			r.trace.Nodes[i] = n
+		}
+		return i
+	}
+	i := len(r.trace.Nodes)
+	r.at[n.ID] = i
+	r.trace.Nodes = append(r.trace.Nodes, n)
+	return i
+}
+
+// link adds a link once.
+func (r *run) link(l Link) {
+	if !r.known[l] {
+		r.known[l] = true
+		r.trace.Links = append(r.trace.Links, l)
+	}
+}
+
+// visit notes that a node's links are followed; false if they are already.
+func (r *run) visit(v visit) bool {
+	if r.taken[visit{v.node, none}] || r.taken[v] {
+		return false
+	}
+	r.taken[v] = true
+	return true
+}
+
+// follows reports whether links into a memory are followed.
+func (r *run) follows(memory string) bool {
+	return len(r.within) == 0 || slices.ContainsFunc(r.within, func(p engram.Pattern) bool {
+		m, err := p.Levels[0].Matcher()
+		return err == nil && m.Match(memory)
+	})
+}
+
+// linksOf returns the links of an instance of a snapshot of an entity, named as here.
+func (r *run) linksOf(entity engram.ID, s *engram.Snapshot, instance int) ([]idf.Link, error) {
+	p := &s.Instances[instance].Payload
+	t, err := r.typeOf(r.ctx, p.Type)
+	if t == nil || err != nil {
+		return nil, err
+	}
+	links, err := t.Links(p.Bytes)
+	for i := range links {
+		links[i].ID = r.naming.Link(entity, links[i].ID)
+	}
+	return links, err
+}
+
+// instances yields the snapshots and instances of a visit.
+func (r *run) instances(v visit) iter.Seq2[*engram.Snapshot, int] {
+	return func(yield func(*engram.Snapshot, int) bool) {
+		for _, s := range r.trace.Nodes[v.node].Snapshots {
+			for i := range s.Instances {
+				if (v.instance == none || v.instance == i) && !yield(s, i) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// typeOf returns a type, nil if the memory does not know it.
+func (t *Tracer) typeOf(ctx context.Context, name string) (*idf.Type, error) {
+	if known, ok := t.types.Get(name); ok {
+		return known, nil
+	}
+	def, err := t.m.Type(ctx, name)
+	if engram.CodeOf(err) == engram.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.types.Add(def)
+}
