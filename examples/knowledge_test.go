@@ -16,21 +16,33 @@ import (
 func TestKnowledgeDocument(t *testing.T) {
 	testkit.Long(t)
 	maps := testkit.Shared(t, "knowledge", "maps")
-	text, err := os.ReadFile("../docs/knowledge.md")
+	dir := t.TempDir()
+	if err := os.Symlink(maps, filepath.Join(dir, "maps")); err != nil {
+		t.Fatal(err)
+	}
+	runDocument(t, "knowledge", dir, 20)
+}
+
+// The commands in docs/traces.md do what the document says.
+func TestTracesDocument(t *testing.T) {
+	testkit.Long(t)
+	runDocument(t, "traces", t.TempDir(), 12)
+}
+
+// runDocument runs the commands of a document in a folder, beside a server, and compares what they print.
+func runDocument(t *testing.T, name, dir string, least int) {
+	t.Helper()
+	text, err := os.ReadFile("../docs/" + name + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", dir, "../cmd/engram").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
-	}
-	if err := os.Symlink(maps, filepath.Join(dir, "maps")); err != nil {
-		t.Fatal(err)
 	}
 	env := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "ENGRAM_ADDRESS=unix:"+filepath.Join(dir, "s"), "TZ=UTC", "LC_ALL=C.UTF-8")
 	env = append(env, "ENGRAM_HTTP="+serveKnowledge(t, dir, env))
 	commands := transcript(string(text))
-	if len(commands) < 20 {
+	if len(commands) < least {
 		t.Fatalf("found %d commands", len(commands))
 	}
 	for _, c := range commands {

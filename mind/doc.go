@@ -41,6 +41,11 @@
 //	knowledge/logic      questions and rows, for who asks and who answers; no engine
 //	knowledge/api        the calls for that: messages of api/, server and client
 //
+// What led to what:
+//
+//	link                 follows links from results to causes and back: traces
+//	link/reason          says in sentences why something is so
+//
 // Shared in this wing:
 //
 //	internal/yamldoc     parses YAML that anybody may have written

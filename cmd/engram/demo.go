@@ -207,6 +207,7 @@ func (d *demo) ask(ctx context.Context) error {
 		{"What is known of the cup, and by whom?", []string{"world", "get", "cup"}},
 		{"The newest pose of the cup links to the image that it was seen in:", []string{"get", demoCup, "--field", "source_image"}},
 		{"Follow the link:", []string{"get", link, "--save", picture}},
+		{"Links are followed both ways, with 'engram trace'. In sentences: why is the cup where it is?", []string{"why", demoCup}},
 	} {
 		d.say("%s", step.say)
 		if err := d.command(ctx, step.args...); err != nil {

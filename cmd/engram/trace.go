@@ -45,7 +45,7 @@ is one to what is not there.`,
 }
 
 func trace(cmd *cobra.Command, args []string, format string) error {
-	id, err := parseOneID(args[0])
+	of, err := parseTarget(args[0])
 	if err != nil {
 		return err
 	}
@@ -58,6 +58,10 @@ func trace(cmd *cobra.Command, args []string, format string) error {
 		return err
 	}
 	defer m.Close()
+	id, err := oneOf(cmd.Context(), m, of)
+	if err != nil {
+		return err
+	}
 	t, err := link.New(m, m.Robot()).Trace(cmd.Context(), id, o)
 	if err != nil {
 		return err
@@ -76,6 +80,34 @@ func trace(cmd *cobra.Command, args []string, format string) error {
 	return err
 }
 
+// oneOf returns the one entity, snapshot or instance that a target names.
+func oneOf(ctx context.Context, m engram.Reader, t target) (engram.ID, error) {
+	id := t.pattern.Enclosing()
+	if int(id.Level()) != len(t.pattern.Levels) {
+		return id, usagef("%s may stand for several; name one entity, snapshot or instance", t.text)
+	}
+	switch {
+	case t.time == nil:
+		return id, nil
+	case t.time.base == baseAbsolute:
+		id = id.At(t.time.resolve(0, 0))
+	default:
+		r, err := selection{}.query(ctx, m, t, engram.SnapshotSelector{})
+		if err != nil {
+			return id, err
+		}
+		items := r.Items()
+		if len(items) == 0 {
+			return id, engram.Errorf(engram.NotFound, t.text, "there was nothing then; 'engram history %s' shows when there was", id)
+		}
+		id = items[0].ID
+	}
+	if t.index >= 0 {
+		id = id.Instance(t.index)
+	}
+	return id, nil
+}
+
 func traceOptions(cmd *cobra.Command) (o link.Options, err error) {
 	if err := exclusive(cmd, "up", "down"); err != nil {
 		return o, err
@@ -91,16 +123,8 @@ func traceOptions(cmd *cobra.Command) (o link.Options, err error) {
 		return o, usagef("--nodes %d: at least 1", o.Nodes)
 	}
 	o.Memories, _ = f.GetStringSlice("memories")
-	then, err := timeFlag(cmd, "as-of")
-	if err != nil || then == nil {
-		return o, err
-	}
-	if then.base == baseLatest {
-		return o, usagef("--as-of: say an absolute time, or one relative to now")
-	}
-	t := then.resolve(engram.Now(), 0)
-	o.AsOf = &t
-	return o, nil
+	o.AsOf, err = asOfFlag(cmd)
+	return o, err
 }
 
 // noteTrace tells on standard error of what is not shown.
@@ -108,10 +132,13 @@ func noteTrace(cmd *cobra.Command, t *link.Trace) {
 	if t.Cut > 0 {
 		cmd.PrintErrf("engram: %s more would follow; --depth and --nodes say how many are shown\n", countOf(uint64(t.Cut), "link"))
 	}
-	if t.Direction == link.Down && len(t.Nodes) == 1 {
+	switch {
+	case len(t.Nodes) > 1:
+	case cmd.Flags().Changed("memories"):
+		cmd.PrintErrln("engram: no link leads from or to these memories; without --memories all are followed")
+	case t.Direction == link.Down:
 		cmd.PrintErrln("engram: nothing links to it; --up shows what it was made from")
-	}
-	if t.Direction == link.Up && len(t.Nodes) == 1 {
+	default:
 		cmd.PrintErrln("engram: it links to nothing; --down shows what links to it")
 	}
 }
@@ -182,6 +209,12 @@ func traceTable(ctx context.Context, m *client.Client, t *link.Trace) *table {
 	return out
 }
 
+// clockOf returns the time of day, to the millisecond.
+func clockOf(t engram.Time) string {
+	_, clock := splitTime(t)
+	return clock[:len(milliLayout)]
+}
+
 // nodeText says in some words what a node of a trace is.
 func nodeText(ctx context.Context, types *typeCache, n *link.Node) string {
 	switch {
@@ -194,16 +227,15 @@ func nodeText(ctx context.Context, types *typeCache, n *link.Node) string {
 	var texts []string
 	for i := range last.Instances {
 		p := last.Instances[i].Payload
-		if t, err := types.get(ctx, p.Type); err == nil && !t.Has(idf.KindLink) {
-			texts = append(texts, p.Type) // its bytes were not asked for
-			continue
+		text := p.Type // of one without links the bytes were not asked for
+		if t, err := types.get(ctx, p.Type); err != nil || t.Has(idf.KindLink) {
+			text = types.text(ctx, p, idf.TextOptions{Brief: true, Time: last.Time})
 		}
-		texts = append(texts, types.text(ctx, p, idf.TextOptions{Brief: true, Time: last.Time}))
+		texts = append(texts, text)
 	}
-	text := strings.Join(texts, " | ")
+	text := strings.Join(slices.Compact(texts), " | ")
 	if n.IsActivity() {
-		_, until := splitTime(last.Time)
-		text = "until " + until + ": " + text
+		text = "until " + clockOf(last.Time) + ": " + text
 	}
 	return text
 }

@@ -63,10 +63,9 @@ func nodeLines(n *link.Node) (lines []string) {
 		lines = append(lines, strings.Join(names, "/"))
 	}
 	if at, ok := n.Time(); ok {
-		_, clock := splitTime(at)
+		clock := clockOf(at)
 		if n.IsActivity() {
-			_, until := splitTime(n.Snapshots[len(n.Snapshots)-1].Time)
-			clock += " to " + until
+			clock += " to " + clockOf(n.Snapshots[len(n.Snapshots)-1].Time)
 		}
 		lines = append(lines, clock)
 	}

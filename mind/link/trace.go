@@ -271,6 +271,15 @@ func (r *run) instances(v visit) iter.Seq2[*engram.Snapshot, int] {
 	}
 }
 
+// Decode returns a payload as plain Go values, see [idf.Type.Decode]; nil if its type is not known.
+func (t *Tracer) Decode(ctx context.Context, p engram.Payload) (any, error) {
+	of, err := t.typeOf(ctx, p.Type)
+	if of == nil || err != nil {
+		return nil, err
+	}
+	return of.Decode(p.Bytes)
+}
+
 // typeOf returns a type, nil if the memory does not know it.
 func (t *Tracer) typeOf(ctx context.Context, name string) (*idf.Type, error) {
 	if known, ok := t.types.Get(name); ok {

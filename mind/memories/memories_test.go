@@ -39,6 +39,7 @@ var segments = map[string]string{
 	"Speech/Text":                   "engram.speech.Text",
 	"Skill/Description":             "engram.skill.Description",
 	"Skill/Execution":               "engram.skill.Execution",
+	"Skill/Activity":                "engram.skill.Activity",
 	"Skill/Transition":              "engram.skill.Transition",
 	"Navigation/Location":           "engram.navigation.Location",
 	"Navigation/Graph":              "engram.navigation.Graph",

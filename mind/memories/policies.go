@@ -57,6 +57,7 @@ var policies = map[string]map[string]policy.Policy{
 	"Skill": {
 		"Description": rarely(deeds),
 		"Execution":   every(deeds),
+		"Activity":    every(deeds),
 		"Transition":  every(deeds),
 	},
 	"Navigation": {

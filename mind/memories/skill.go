@@ -8,7 +8,7 @@ import (
 )
 
 // Skill is what the robot can do and what it did. An entity of Description and
-// Transition is a skill, an entity of Execution one execution of a skill.
+// Transition is a skill, an entity of Execution one execution of a skill, and one of Activity a span of time with a name.
 func Skill() server.Memory {
 	const name = "Skill"
 	return server.Memory{
@@ -18,6 +18,8 @@ func Skill() server.Memory {
 		Segments: []engram.CoreSegment{
 			logged(segment(name, "Description", "engram.skill.Description", forever(16))),
 			logged(segment(name, "Execution", "engram.skill.Execution",
+				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
+			logged(segment(name, "Activity", "engram.skill.Activity",
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
 			logged(segment(name, "Transition", "engram.skill.Transition",
 				engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 4 * mib})),

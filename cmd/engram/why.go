@@ -1,0 +1,109 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mind/link/reason"
+)
+
+func newWhy() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "why ID",
+		Short: "Say in a few sentences why something is so",
+		Long: `Says why an entity's newest snapshot, a snapshot or an activity is as it is: why a skill was
+run, what it led to and what went wrong; in what an object was seen, what holds it, and what
+the robot did just then. It words what 'engram trace' finds, and invents nothing: --links
+lists what each sentence rests on.`,
+		Example: `  engram why Object/Instance/Simulation/cup
+  engram why Skill/Execution/Simulation/MoveTo-1.2 --links`,
+		Args:              positional(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeIDs,
+	}
+	cmd.Flags().Bool("links", false, "below each sentence, the IDs of what it rests on")
+	cmd.Flags().String("as-of", "", "by what the memory knew at this time of arrival")
+	addOutputFormats(cmd, []string{"text", "json", "yaml"})
+	cmd.Flags().Lookup("output").DefValue = "text"
+	_ = cmd.Flags().Set("output", "text")
+	printing(cmd, why)
+	return cmd
+}
+
+// whyJSON is an answer as programs read it.
+type whyJSON struct {
+	Of        string         `json:"of"`
+	Sentences []sentenceJSON `json:"sentences"`
+	Cut       int            `json:"cut,omitempty"`
+}
+
+type sentenceJSON struct {
+	Text  string   `json:"text"`
+	Links []string `json:"links"`
+}
+
+func why(cmd *cobra.Command, args []string, format string) error {
+	of, err := parseTarget(args[0])
+	if err != nil {
+		return err
+	}
+	asOf, err := asOfFlag(cmd)
+	if err != nil {
+		return err
+	}
+	m, err := connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	id, err := oneOf(cmd.Context(), m, of)
+	if err != nil {
+		return err
+	}
+	a, err := reason.New(m, m.Robot()).Why(cmd.Context(), id, asOf)
+	if err != nil {
+		return err
+	}
+	if format != "text" {
+		return printObject(cmd.OutOrStdout(), format, whyObject(a))
+	}
+	links, _ := cmd.Flags().GetBool("links")
+	if !links {
+		return printFolded(cmd.OutOrStdout(), nil, span{text: visible(a.Text())})
+	}
+	for _, s := range a.Sentences {
+		if err := printFolded(cmd.OutOrStdout(), nil, span{text: visible(s.Text)}); err != nil {
+			return err
+		}
+		for _, id := range s.Links {
+			if err := printLine(cmd.OutOrStdout(), span{text: "  "}, span{faint, visible(id.String())}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func whyObject(a *reason.Answer) whyJSON {
+	o := whyJSON{Of: a.Of.String(), Cut: a.Cut}
+	for _, s := range a.Sentences {
+		j := sentenceJSON{Text: s.Text, Links: []string{}}
+		for _, id := range s.Links {
+			j.Links = append(j.Links, id.String())
+		}
+		o.Sentences = append(o.Sentences, j)
+	}
+	return o
+}
+
+// asOfFlag returns the time of --as-of, nil if it is not given.
+func asOfFlag(cmd *cobra.Command) (*engram.Time, error) {
+	then, err := timeFlag(cmd, "as-of")
+	if err != nil || then == nil {
+		return nil, err
+	}
+	if then.base == baseLatest {
+		return nil, usagef("--as-of: say an absolute time, or one relative to now")
+	}
+	t := then.resolve(engram.Now(), 0)
+	return &t, nil
+}

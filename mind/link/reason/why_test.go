@@ -1,0 +1,195 @@
+package reason_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/mind/link/reason"
+	"github.com/seed-301d4374/engram/mind/memories"
+)
+
+// robot is a memory that a test writes in. Times are seconds of 1 May 2026 after noon.
+type robot struct {
+	testing.TB
+	*server.Server
+}
+
+func newRobot(t testing.TB) *robot {
+	t.Helper()
+	s, err := server.New(server.Config{Memories: []server.Memory{memories.Speech(), memories.Skill(), memories.Object(), memories.Navigation(), memories.Vision()}, Log: testkit.Quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return &robot{t, s}
+}
+
+func noon(seconds float64) engram.Time {
+	t, err := engram.ParseTime("2026-05-01 12:00:00")
+	if err != nil {
+		panic(err)
+	}
+	return t + engram.Time(seconds*1e9)
+}
+
+func (r *robot) write(entity, typ string, seconds float64, value map[string]any) engram.ID {
+	r.Helper()
+	of, ok := memories.Type(typ)
+	if !ok {
+		r.Fatalf("there is no type %s", typ)
+	}
+	b, err := of.Encode(value)
+	if err != nil {
+		r.Fatal(err)
+	}
+	id := engram.MustID(entity)
+	testkit.Commit(r, r, engram.EntityUpdate{Entity: id, Time: noon(seconds), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ, Bytes: b})}})
+	return id.At(noon(seconds))
+}
+
+// hears notes what was said, and what was understood.
+func (r *robot) hears(seconds float64, text string) engram.ID {
+	said := r.write("Speech/Text/Mic/anna", "engram.speech.Text", seconds, map[string]any{"text": text, "speaker": "anna"})
+	return r.write("Speech/Command/Ear/anna", "engram.speech.Command", seconds+0.2, map[string]any{"text": strings.ToLower(text), "source_text": said.Instance(0), "speaker": "anna"})
+}
+
+// runs notes an execution that ends with a status; none if that is empty.
+func (r *robot) runs(name string, from, to float64, status, message string, value map[string]any) engram.ID {
+	r.Helper()
+	skill, _, _ := strings.Cut(name, "-")
+	value["skill"], value["status"], value["started"] = engram.MustID("Skill/Description/Arm/"+skill), "Running", noon(from)
+	r.write("Skill/Execution/Arm/"+name, "engram.skill.Execution", from, value)
+	if status != "" {
+		value["status"], value["message"] = status, message
+		r.write("Skill/Execution/Arm/"+name, "engram.skill.Execution", to, value)
+	}
+	return engram.MustID("Skill/Execution/Arm/" + name)
+}
+
+func (r *robot) why(id engram.ID) *reason.Answer {
+	r.Helper()
+	a, err := reason.New(r, "").Why(r.Context(), id, nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return a
+}
+
+// The questions of the ArMem paper, section 6, are answered: why the robot moved to the table, and what became of the milk.
+func TestQuestionsOfThePaper(t *testing.T) {
+	r := newRobot(t)
+	cup := r.hears(1, "Bring me the cup.")
+	bring := r.runs("BringObject-1", 2, 20, "Succeeded", "", map[string]any{"cause": cup, "parameters": map[string]any{"object": "cup"}})
+	move := r.runs("MoveTo-2", 3, 15, "Succeeded", "", map[string]any{"parent": bring, "cause": cup, "parameters": map[string]any{"location": "table"}})
+	table := r.write("Navigation/Location/Map/table", "engram.navigation.Location", 0, map[string]any{"frame_id": "map"})
+	began := r.write("Navigation/Event/Navigator/platform", "engram.navigation.Event", 4, map[string]any{"kind": "Started", "execution": move, "goal": table.Parent()})
+	r.write("Navigation/Result/Navigator/platform", "engram.navigation.Result", 15, map[string]any{"success": true, "ended_by": "GoalReached", "path_length": 3.14, "goal": table.Parent(), "events": []any{began}})
+
+	milk := r.hears(30, "Put the milk in the fridge!")
+	put := r.runs("PutObject-3", 31, 50, "Failed", "the fridge is closed", map[string]any{"cause": milk, "parameters": map[string]any{"object": "milk", "into": "fridge"}})
+	r.runs("OpenDoor-4", 35, 40, "Failed", "the handle slipped out of the hand", map[string]any{"parent": put})
+	r.runs("OpenDoor-5", 41, 48, "Failed", "the handle slipped again", map[string]any{"parent": put})
+	for _, c := range []struct {
+		of   engram.ID
+		want []string
+	}{
+		{move, []string{
+			"MoveTo (location: table) was run at 12:00:03, because BringObject (object: cup) called it, because “Bring me the cup” was heard at 12:00:01 from anna.",
+			"The way to table was 3.1 m long and ended at 12:00:15: goal reached.",
+			"MoveTo succeeded at 12:00:15.",
+		}},
+		{put, []string{
+			"PutObject (into: fridge, object: milk) was run at 12:00:31, because “Put the milk in the fridge!” was heard at 12:00:30 from anna.",
+			"OpenDoor failed at 12:00:40: the handle slipped out of the hand; it was tried again at 12:00:41 and failed.",
+			"OpenDoor failed at 12:00:48: the handle slipped again.",
+			"PutObject failed at 12:00:50: the fridge is closed.",
+		}},
+		{milk, []string{"“Put the milk in the fridge!” was heard at 12:00:30 from anna."}},
+	} {
+		a := r.why(c.of)
+		var got []string
+		for _, s := range a.Sentences {
+			got = append(got, s.Text)
+			if len(s.Links) == 0 {
+				t.Errorf("%q rests on nothing", s.Text)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("why %s?\n%s\nwant\n%s", c.of, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// The pose of an object leads back to the sentence that was heard, through what holds it and what the robot did then.
+func TestWhyIsTheCupThere(t *testing.T) {
+	r := newRobot(t)
+	bring := r.runs("BringObject-1", 2, 0, "", "", map[string]any{"cause": r.hears(1, "Bring me the cup")})
+	r.runs("GraspObject-2", 4, 6, "Succeeded", "", map[string]any{"parent": bring})
+	held := r.write("Object/Attachments/Arm/cup", "engram.object.Attachment", 5, map[string]any{"object": engram.MustID("Object/Instance/Eye/cup"), "frame_id": "right_hand", "active": true})
+	image := engram.MustID("Vision/ImageRGB/Eye/left").At(noon(8.5))
+	pose := r.write("Object/Instance/Eye/cup", "engram.object.Instance", 8.5, map[string]any{"source_image": image.Instance(0), "attachment": held.Instance(0)})
+	a := r.why(pose)
+	want := "The cup was seen at 12:00:08.5 by Eye in the image of left of 12:00:08.5 (which is not there). " +
+		"The cup was in right_hand since 12:00:05. " +
+		"That was during GraspObject, 12:00:04 to 12:00:06, because BringObject called it, because “Bring me the cup” was heard at 12:00:01 from anna."
+	if a.Text() != want {
+		t.Errorf("why?\n%s\nwant\n%s", a.Text(), want)
+	}
+	rests := fmt.Sprint(a.Sentences[2].Links)
+	if want := "[Skill/Execution/Arm/GraspObject-2 Skill/Execution/Arm/BringObject-1 Speech/Command/Ear/anna/2026-05-01 12:00:01.200000 Speech/Text/Mic/anna/2026-05-01 12:00:01.000000]"; rests != want {
+		t.Errorf("it rests on %s, want %s", rests, want)
+	}
+	if a := r.why(bring); a.Sentences[0].Text != "BringObject runs since 12:00:02 (running), because “Bring me the cup” was heard at 12:00:01 from anna." {
+		t.Errorf("while it runs: %s", a.Text())
+	}
+}
+
+// An activity that a component opened is a reason, and a span of time, too.
+func TestWhyDuringAnActivity(t *testing.T) {
+	r := newRobot(t)
+	r.write("Skill/Activity/Guard/patrol-7", "engram.skill.Activity", 10, map[string]any{"name": "patrol", "started": noon(10), "caller": "the night watch"})
+	r.write("Skill/Activity/Guard/patrol-7", "engram.skill.Activity", 90, map[string]any{"name": "patrol", "started": noon(10), "ended": noon(90), "caller": "the night watch"})
+	for at, want := range map[float64]string{
+		50:  "The door was seen at 12:00:50 by Eye. That was during patrol, 12:00:10 to 12:01:30, because the night watch asked for it.",
+		100: "The door was seen at 12:01:40 by Eye.",
+	} {
+		if a := r.why(r.write("Object/Instance/Eye/door", "engram.object.Instance", at, nil)); a.Text() != want {
+			t.Errorf("why?\n%s\nwant\n%s", a.Text(), want)
+		}
+	}
+	if a := r.why(engram.MustID("Skill/Activity/Guard/patrol-7")); a.Text() != "Patrol went on from 12:00:10 to 12:01:30, because the night watch asked for it." {
+		t.Errorf("why the patrol? %s", a.Text())
+	}
+}
+
+// Callers that call each other in a circle, and causes that are gone, end the reasons.
+func TestReasonsThatLeadNowhere(t *testing.T) {
+	r := newRobot(t)
+	a, b := engram.MustID("Skill/Execution/Arm/Lift-1"), engram.MustID("Skill/Execution/Arm/Hold-2")
+	r.runs("Lift-1", 1, 3, "Aborted", "", map[string]any{"parent": b})
+	r.runs("Hold-2", 2, 4, "Succeeded", "", map[string]any{"parent": a})
+	if got := r.why(a).Text(); got != "Lift was run at 12:00:01, because Hold called it. Lift aborted at 12:00:03." {
+		t.Errorf("in a circle: %s", got)
+	}
+	r.runs("Wave-3", 5, 6, "Succeeded", "", map[string]any{"cause": engram.MustID("Speech/Command/Ear/bob").At(noon(4))})
+	if got := r.why(engram.MustID("Skill/Execution/Arm/Wave-3")).Text(); got != "Wave was run at 12:00:05, because of Command bob of 12:00:04, which is not there. Wave succeeded at 12:00:06." {
+		t.Errorf("of what is gone: %s", got)
+	}
+	r.runs("Nod-4", 5, 6, "Succeeded", "", map[string]any{"parent": engram.MustID("Skill/Execution/Arm/Gone-9")})
+	if got := r.why(engram.MustID("Skill/Execution/Arm/Nod-4")).Text(); got != "Nod was run at 12:00:05, because Gone-9 called it, of which no more is known: it is not there. Nod succeeded at 12:00:06." {
+		t.Errorf("of a caller that is gone: %s", got)
+	}
+	text := r.write("Speech/Text/Mic/bob", "engram.speech.Text", 90000, map[string]any{"text": "hm"})
+	if got := r.why(text).Text(); got != "“hm” was heard at 13:00:00." {
+		t.Errorf("of a text: %s", got)
+	}
+	if _, err := reason.New(r, "").Why(context.Background(), engram.MustID("Speech/Text/Mic/never"), nil); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("of what never was: %v", err)
+	}
+}
