@@ -129,6 +129,7 @@ func traceOptions(cmd *cobra.Command) (o link.Options, err error) {
 
 // noteTrace tells on standard error of what is not shown.
 func noteTrace(cmd *cobra.Command, t *link.Trace) {
+	warnAbout(cmd, &engram.Result{Missing: t.Missing, Copies: t.Copies})
 	if t.Cut > 0 {
 		cmd.PrintErrf("engram: %s more would follow; --depth and --nodes say how many are shown\n", countOf(uint64(t.Cut), "link"))
 	}

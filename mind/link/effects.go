@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -64,10 +65,13 @@ func (r *run) linkingTo(causes []visit) ([]engram.ID, error) {
 		t, _ := n.Time()
 		from = min(from, t)
 	}
+	var mu sync.Mutex // of what follows, and the trace
 	found := map[engram.ID]bool{}
 	var ids []engram.ID
 	add := func(part *engram.Result) error {
-		r.trace.copies(part.Copies)
+		mu.Lock()
+		defer mu.Unlock()
+		r.trace.lacks(part)
 		for item := range part.All() {
 			if id := item.ID.Truncate(engram.LevelSnapshot); !found[id] {
 				found[id] = true
@@ -79,17 +83,26 @@ func (r *run) linkingTo(causes []visit) ([]engram.ID, error) {
 		}
 		return nil
 	}
-	err := r.parts(engram.Query{LinksTo: into, Memories: r.everywhere(engram.All())}, add)
-	if err == nil && len(exactly) > 0 {
+	var errs [2]error
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		errs[0] = r.parts(engram.Query{LinksTo: into, Memories: r.everywhere(engram.All())}, add)
+	})
+	if len(exactly) > 0 {
 		since := engram.In(engram.Interval{Start: from, End: engram.MaxTime})
-		err = r.parts(engram.Query{LinksTo: exactly, LinksExactly: true, Memories: r.everywhere(since)}, add)
+		errs[1] = r.parts(engram.Query{LinksTo: exactly, LinksExactly: true, Memories: r.everywhere(since)}, add)
 	}
-	if errors.Is(err, errEnough) {
-		err = nil
-		r.trace.Cut++
+	asking.Wait()
+	for _, err := range errs {
+		switch {
+		case errors.Is(err, errEnough):
+			r.trace.Cut++
+		case err != nil:
+			return nil, err
+		}
 	}
 	slices.SortFunc(ids, engram.ID.Compare)
-	return ids, err
+	return ids, nil
 }
 
 // parts asks a query for snapshots without payloads, in parts where the memory gives them.

@@ -269,6 +269,16 @@ func (l *loaded) why(to ref) string {
 	return Absent
 }
 
+// lacks notes what back-links could not be looked for in, and copies, each once.
+func (t *Trace) lacks(r *engram.Result) {
+	t.copies(r.Copies)
+	for _, m := range r.Missing {
+		if !slices.ContainsFunc(t.Missing, func(had engram.Missing) bool { return had.ID == m.ID && had.Reason == m.Reason }) {
+			t.Missing = append(t.Missing, m)
+		}
+	}
+}
+
 // copies notes that copies answered for memories, each once.
 func (t *Trace) copies(used []engram.CopyUsed) {
 	for _, c := range used {

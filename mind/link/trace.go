@@ -50,6 +50,9 @@ type Trace struct {
 	Links     []Link
 	// Cut is at least how many more nodes there would be without the bounds of [Options].
 	Cut int
+	// Missing says where something was lost, or is not reached, that may link to what was found ([Down]), each place once for
+	// each reason.
+	Missing []engram.Missing
 	// Copies are copies that answered for memories.
 	Copies []engram.CopyUsed
 }
