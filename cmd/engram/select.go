@@ -150,6 +150,9 @@ func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
 	}
 	s.ofType, _ = cmd.Flags().GetString("type")
 	links, _ := cmd.Flags().GetStringArray("links-to")
+	if cmd.Flags().Changed("links-to") && len(links) == 0 {
+		links = []string{""}
+	}
 	for _, text := range links {
 		id, err := engram.Parse(text)
 		if err != nil {

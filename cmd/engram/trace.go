@@ -195,19 +195,32 @@ func traceTable(ctx context.Context, m *client.Client, t *link.Trace) *table {
 	tree := newTraceTree(t)
 	tree.add = func(before string, b traceStep, again bool) {
 		n := &t.Nodes[b.node]
-		name := n.ID.Truncate(min(n.ID.Level(), engram.LevelEntity)).String()
+		name := n.ID
+		if n.Missing == "" && name.Level() > engram.LevelEntity {
+			name = name.Truncate(engram.LevelEntity) // its time stands beside it
+		}
 		var when any = cellOf("", "")
-		if at, ok := n.Time(); ok {
+		if at, ok := n.Time(); ok && n.Missing == "" {
 			when = at
 		}
-		what := nodeText(ctx, types, n)
-		if again && len(tree.below[b.node]) > 0 {
-			what = "(as above)"
+		what := "(as above)"
+		if !again || n.Missing != "" {
+			what = nodeText(ctx, types, n)
 		}
-		out.add(cellOf(before+name, n.ID.String()), b.path, when, what)
+		out.add(cellOf(before+name.String(), n.ID.String()), b.path, when, what)
 	}
 	tree.walk("", "", traceStep{})
 	return out
+}
+
+// until returns when the last snapshot of an activity is, with the date if that is another one than of the first.
+func until(n *link.Node) string {
+	last := n.Snapshots[len(n.Snapshots)-1].Time
+	date, _ := splitTime(last)
+	if first, _ := splitTime(n.Snapshots[0].Time); first == date {
+		return clockOf(last)
+	}
+	return date + " " + clockOf(last)
 }
 
 // clockOf returns the time of day, to the millisecond.
@@ -235,8 +248,8 @@ func nodeText(ctx context.Context, types *typeCache, n *link.Node) string {
 		texts = append(texts, text)
 	}
 	text := strings.Join(slices.Compact(texts), " | ")
-	if n.IsActivity() {
-		text = "until " + clockOf(last.Time) + ": " + text
+	if n.IsActivity() && len(n.Snapshots) > 1 {
+		text = "to " + until(n) + ": " + text
 	}
 	return text
 }

@@ -65,7 +65,7 @@ func nodeLines(n *link.Node) (lines []string) {
 	if at, ok := n.Time(); ok {
 		clock := clockOf(at)
 		if n.IsActivity() {
-			clock += " to " + clockOf(n.Snapshots[len(n.Snapshots)-1].Time)
+			clock += " to " + until(n)
 		}
 		lines = append(lines, clock)
 	}

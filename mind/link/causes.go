@@ -10,16 +10,13 @@ import (
 func (r *run) causes(found []visit, depth int) ([]visit, error) {
 	var refs []ref
 	for _, v := range found {
-		entity := r.trace.Nodes[v.node].ID.Truncate(engram.LevelEntity)
-		for s, i := range r.instances(v) {
-			links, err := r.linksOf(entity, s, i)
-			if err != nil {
-				return nil, err
-			}
-			for _, l := range links {
-				if r.follows(l.ID.Memory()) {
-					refs = append(refs, ref{visit{v.node, i}, s.Time, l.Path, l.ID})
-				}
+		links, err := r.linksOf(&r.trace.Nodes[v.node], v.instance)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range links {
+			if r.follows(l.to.Memory()) {
+				refs = append(refs, ref{visit{v.node, l.instance}, l.time, l.path, l.to})
 			}
 		}
 	}
@@ -34,9 +31,9 @@ func (r *run) causes(found []visit, depth int) ([]visit, error) {
 func (r *run) resolve(refs []ref, depth int) (found []visit, err error) {
 	var wanted asks
 	kept := refs[:0]
-	room := r.o.Nodes - len(r.trace.Nodes)
+	room := r.o.Nodes - len(r.trace.Nodes) + mostAsked // of what is read some may be one node
 	for _, l := range refs {
-		if _, known := r.at[l.to.Truncate(min(l.to.Level(), engram.LevelSnapshot))]; !known && (l.to.Level() < engram.LevelEntity || !wanted.has(l)) {
+		if _, known := r.at[l.to.Truncate(min(l.to.Level(), engram.LevelSnapshot))]; !known && !wanted.reads(l) {
 			if room == 0 {
 				r.trace.Cut++
 				continue
@@ -50,6 +47,7 @@ func (r *run) resolve(refs []ref, depth int) (found []visit, err error) {
 	if err != nil {
 		return nil, err
 	}
+	cut := map[engram.ID]bool{}
 	for _, l := range kept {
 		n, instance := got.node(l), none
 		if i, ok := l.to.Index(); ok && !n.IsActivity() && n.Missing == "" {
@@ -58,7 +56,7 @@ func (r *run) resolve(refs []ref, depth int) (found []visit, err error) {
 			}
 		}
 		if _, known := r.at[n.ID]; !known && r.full() {
-			r.trace.Cut++
+			cut[n.ID] = true
 			continue
 		}
 		n.Depth = depth
@@ -70,5 +68,6 @@ func (r *run) resolve(refs []ref, depth int) (found []visit, err error) {
 			found = append(found, visit{to, instance})
 		}
 	}
+	r.trace.Cut += len(cut)
 	return found, nil
 }

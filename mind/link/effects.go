@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -47,62 +48,107 @@ func (r *run) isKnown(snapshot engram.ID) bool {
 	return is && r.trace.Nodes[i].IsActivity()
 }
 
+// linkingTo returns the IDs of snapshots that may link to causes, sorted.
+func (r *run) linkingTo(causes []visit) ([]engram.ID, error) {
+	var into []engram.ID
+	var inForce []*Node // whose entities are linked to as well, while they are in force
+	for _, v := range causes {
+		switch n := &r.trace.Nodes[v.node]; {
+		case n.IsActivity():
+			into = append(into, n.ID.Truncate(engram.LevelEntity))
+		case n.Missing != "":
+			into = append(into, n.ID)
+		default:
+			into, inForce = append(into, n.ID), append(inForce, n)
+		}
+	}
+	var asking sync.WaitGroup
+	var ofEntities linking
+	var failed error
+	asking.Go(func() { ofEntities, failed = r.linkingToEntities(inForce) })
+	all, err := r.linking(into, false, engram.All())
+	asking.Wait()
+	if err = cmp.Or(err, failed); err != nil {
+		return nil, err
+	}
+	all.add(&ofEntities)
+	r.trace.lacks(&all.lacks)
+	if all.cut {
+		r.trace.Cut++
+	}
+	slices.SortFunc(all.ids, engram.ID.Compare)
+	return slices.Compact(all.ids), nil
+}
+
+// linkingToEntities returns what may link to the entities of nodes while these are in force.
+func (r *run) linkingToEntities(nodes []*Node) (all linking, err error) {
+	if len(nodes) == 0 {
+		return all, nil
+	}
+	var entities []engram.ID
+	since := engram.Interval{Start: engram.MaxTime, End: engram.MaxTime}
+	for _, n := range nodes {
+		entities = append(entities, n.ID.Parent())
+		since.Start = min(since.Start, n.Snapshots[0].Time)
+	}
+	if all, err = r.linking(entities, true, engram.In(since)); err != nil || !all.cut {
+		return all, err
+	}
+	all = linking{} // too many for all of the time: each for its own
+	for _, n := range nodes {
+		iv := engram.Interval{Start: n.Snapshots[0].Time, End: engram.MaxTime}
+		after := engram.SelectID(n.ID.Parent(), engram.In(engram.Interval{Start: iv.Start + 1, End: iv.End}))
+		err := r.parts(after, func(part *engram.Result) error {
+			for item := range part.All() {
+				iv.End = item.Time
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return all, err
+		}
+		one, err := r.linking([]engram.ID{n.ID.Parent()}, true, engram.In(iv))
+		if err != nil {
+			return all, err
+		}
+		all.add(&one)
+	}
+	return all, nil
+}
+
+// linking are snapshots that may link to something.
+type linking struct {
+	ids   []engram.ID
+	cut   bool          // there are more
+	lacks engram.Result // what is missing, and copies
+}
+
+func (l *linking) add(o *linking) {
+	l.ids, l.cut = append(l.ids, o.ids...), l.cut || o.cut
+	l.lacks.Missing, l.lacks.Copies = append(l.lacks.Missing, o.lacks.Missing...), append(l.lacks.Copies, o.lacks.Copies...)
+}
+
 // errEnough ends a query.
 var errEnough = errors.New("enough")
 
-// linkingTo returns the IDs of snapshots that may link to causes, sorted.
-func (r *run) linkingTo(causes []visit) ([]engram.ID, error) {
-	var into, exactly []engram.ID
-	from := engram.MaxTime
-	for _, v := range causes {
-		n := &r.trace.Nodes[v.node]
-		entity := n.ID.Truncate(engram.LevelEntity)
-		if n.IsActivity() {
-			into = append(into, entity)
-			continue
-		}
-		into, exactly = append(into, n.ID), append(exactly, entity)
-		t, _ := n.Time()
-		from = min(from, t)
-	}
-	var mu sync.Mutex // of what follows, and the trace
-	found := map[engram.ID]bool{}
-	var ids []engram.ID
-	add := func(part *engram.Result) error {
-		mu.Lock()
-		defer mu.Unlock()
-		r.trace.lacks(part)
+// linking returns what links to some IDs, of the snapshots that a selector selects. It changes nothing of the run.
+func (r *run) linking(to []engram.ID, exactly bool, s engram.SnapshotSelector) (all linking, err error) {
+	q := engram.Query{LinksTo: to, LinksExactly: exactly, Memories: r.everywhere(s)}
+	err = r.parts(q, func(part *engram.Result) error {
 		for item := range part.All() {
-			if id := item.ID.Truncate(engram.LevelSnapshot); !found[id] {
-				found[id] = true
-				ids = append(ids, id)
-			}
+			all.ids = append(all.ids, item.ID.Truncate(engram.LevelSnapshot))
 		}
-		if len(ids) > r.o.Nodes {
+		all.lacks.Missing, all.lacks.Copies = append(all.lacks.Missing, part.Missing...), append(all.lacks.Copies, part.Copies...)
+		if all.cut = len(all.ids) > r.o.Nodes; all.cut {
 			return errEnough
 		}
 		return nil
-	}
-	var errs [2]error
-	var asking sync.WaitGroup
-	asking.Go(func() {
-		errs[0] = r.parts(engram.Query{LinksTo: into, Memories: r.everywhere(engram.All())}, add)
 	})
-	if len(exactly) > 0 {
-		since := engram.In(engram.Interval{Start: from, End: engram.MaxTime})
-		errs[1] = r.parts(engram.Query{LinksTo: exactly, LinksExactly: true, Memories: r.everywhere(since)}, add)
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
-	asking.Wait()
-	for _, err := range errs {
-		switch {
-		case errors.Is(err, errEnough):
-			r.trace.Cut++
-		case err != nil:
-			return nil, err
-		}
-	}
-	slices.SortFunc(ids, engram.ID.Compare)
-	return ids, nil
+	return all, err
 }
 
 // parts asks a query for snapshots without payloads, in parts where the memory gives them.
@@ -147,25 +193,24 @@ func (r *run) match(causes []visit, ids []engram.ID, got *loaded) ([]match, erro
 	}
 	var all []match
 	var inForce asks
+	met := map[engram.ID]bool{} // activities, of which there may be several snapshots
 	for _, id := range ids {
-		to := ref{to: id}
-		s := to.in(got.snapshots[id.Parent()])
-		if s == nil {
-			continue // it went meanwhile
+		effect := got.node(ref{to: id})
+		if effect.Missing != "" || met[effect.ID] {
+			continue // it went meanwhile, or was looked at
 		}
-		for i := range s.Instances {
-			links, err := r.linksOf(id.Parent(), s, i)
-			if err != nil {
-				return nil, err
-			}
-			for _, l := range links {
-				for _, v := range of[l.ID.Truncate(min(l.ID.Level(), engram.LevelEntity))] {
-					m := match{got.node(to), i, v.node, ref{v, s.Time, l.Path, l.ID}}
-					if l.ID.Level() == engram.LevelEntity && !r.trace.Nodes[v.node].IsActivity() {
-						inForce.add(m.link)
-					}
-					all = append(all, m)
+		met[effect.ID] = true
+		links, err := r.linksOf(&effect, none)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range links {
+			for _, v := range of[l.to.Truncate(min(l.to.Level(), engram.LevelEntity))] {
+				m := match{effect, l.instance, v.node, ref{v, l.time, l.path, l.to}}
+				if l.to.Level() == engram.LevelEntity && !r.trace.Nodes[v.node].IsActivity() {
+					inForce.add(m.link)
 				}
+				all = append(all, m)
 			}
 		}
 	}
@@ -182,13 +227,15 @@ func (r *run) isTo(l *ref, inForce *loaded) bool {
 	if n.IsActivity() {
 		return true
 	}
-	among := n.Snapshots
+	at, _ := n.Time()
 	if l.to.Level() == engram.LevelEntity {
-		among = inForce.snapshots[l.to]
+		s := l.in(inForce.snapshots[l.to])
+		return s != nil && s.Time == at
 	}
-	s := l.in(among)
+	t, _ := l.to.Time()
 	i, one := l.to.Index()
-	return s != nil && s.Time == n.Snapshots[0].Time && (!one || i < len(s.Instances) && (l.instance == none || i == l.instance))
+	there := n.Missing != "" || !one || i < len(n.Snapshots[0].Instances)
+	return t == at && there && (!one || l.instance == none || i == l.instance)
 }
 
 // addEffects adds nodes and links, and returns what is to be followed then.

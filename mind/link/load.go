@@ -37,6 +37,12 @@ func (a *asks) has(l ref) bool {
 	return !ok || slices.Contains(a.by[l.to.Truncate(engram.LevelEntity)], s)
 }
 
+// reads reports whether a reference may need no node more than what is asked for: of one entity most are in force together.
+func (a *asks) reads(l ref) bool {
+	s, ok := selectorOf(l)
+	return ok && (s.Kind == engram.KindAtOrBefore && len(a.by[l.to]) > 0 || a.has(l))
+}
+
 func (a *asks) add(l ref) {
 	if a.has(l) {
 		return
@@ -66,7 +72,7 @@ func (r *run) load(a *asks) (*loaded, error) {
 	got := &loaded{snapshots: map[engram.ID][]*engram.Snapshot{}}
 	var bare, whole asks
 	for _, entity := range a.order {
-		if _, linking := r.linking.Load(entity.Parent()); linking {
+		if _, linking := r.mayHold.Load(entity.Parent()); linking {
 			whole.put(entity, a.by[entity]...)
 		} else {
 			bare.put(entity, a.by[entity]...)
@@ -129,7 +135,7 @@ func (r *run) mayLink(entity engram.ID, s *engram.Snapshot) (bool, error) {
 			return false, err
 		}
 		if t != nil && t.Has(idf.KindLink) {
-			r.linking.Store(entity.Parent(), true)
+			r.mayHold.Store(entity.Parent(), true)
 			return true, nil
 		}
 	}
@@ -139,17 +145,24 @@ func (r *run) mayLink(entity engram.ID, s *engram.Snapshot) (bool, error) {
 // read reads what is asked for, query by query, in the order of IDs.
 func (r *run) read(a *asks, bare bool, into *loaded) error {
 	slices.SortFunc(a.order, engram.ID.Compare)
-	for first := 0; first < len(a.order); {
-		last, n := first, 0
-		for ; last < len(a.order) && (last == first || n+len(a.by[a.order[last]]) <= mostAsked); last++ {
-			n += len(a.by[a.order[last]])
+	var next asks
+	n := 0
+	for _, entity := range a.order {
+		for selectors := range slices.Chunk(a.by[entity], mostAsked) {
+			if n > 0 && n+len(selectors) > mostAsked {
+				if err := r.readSome(&next, next.order, bare, into); err != nil {
+					return err
+				}
+				next, n = asks{}, 0
+			}
+			next.put(entity, selectors...)
+			n += len(selectors)
 		}
-		if err := r.readSome(a, a.order[first:last], bare, into); err != nil {
-			return err
-		}
-		first = last
 	}
-	return nil
+	if n == 0 {
+		return nil
+	}
+	return r.readSome(&next, next.order, bare, into)
 }
 
 // readSome reads what is asked for of some entities, sorted. Memories that cannot be asked together are asked one by one:

@@ -206,6 +206,7 @@ func (l *library) find(to engram.ID, now engram.Time) place {
 
 // edges returns all links.
 func (l *library) edges(t *testing.T) (all []edge) {
+	had := map[string]bool{} // of activities
 	for _, item := range l.items {
 		for i := range item.Instances {
 			p := item.Instances[i].Payload
@@ -221,8 +222,13 @@ func (l *library) edges(t *testing.T) (all []edge) {
 				from := place{node: item.ID, instance: i}
 				if link.IsActivity(p.Type) {
 					from = place{node: item.ID.Parent(), instance: -1}
+					if key := fmt.Sprint(from.node, to.Path, to.ID); had[key] {
+						continue
+					} else {
+						had[key] = true
+					}
 				}
-				all = append(all, edge{from, l.find(to.ID, item.Time), to.Path, to.ID})
+				all = append(all, edge{from, l.find(to.ID, item.Time), strings.NewReplacer(`["to"]`, "to").Replace(to.Path), to.ID})
 			}
 		}
 	}

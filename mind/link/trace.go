@@ -2,8 +2,8 @@ package link
 
 import (
 	"context"
-	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/seed-301d4374/engram"
@@ -111,7 +111,7 @@ type Tracer struct {
 	m       Memory
 	naming  query.Naming
 	types   *idf.Registry
-	linking sync.Map // core and provider segments in which payloads were met whose types may have links, by ID
+	mayHold sync.Map // core and provider segments in which payloads were met whose types may have links, by ID
 }
 
 // New returns a tracer. robot is the name of the robot whose memories bear no name of a robot in m; empty if it has none.
@@ -120,8 +120,8 @@ func New(m Memory, robot string) *Tracer {
 }
 
 // Trace follows links from an entity, whose newest snapshot is taken, a snapshot or an instance. NotFound if that is not
-// there, Invalid if it is a segment or memory. What is not reached is a node that says so; only the root's error is
-// returned, and one of ctx.
+// there, TooOld if it was, Invalid if it is a segment or memory; but [Down] from a snapshot that is gone finds what links to
+// it. What is not reached is a node that says so; only the root's error is returned, and one of ctx.
 func (t *Tracer) Trace(ctx context.Context, root engram.ID, o Options) (*Trace, error) {
 	if root.Level() < engram.LevelEntity {
 		return nil, engram.Errorf(engram.Invalid, root.String(), "a trace begins at an entity, a snapshot or an instance; name one, such as one of 'engram ls'")
@@ -150,8 +150,12 @@ func (t *Tracer) Trace(ctx context.Context, root engram.ID, o Options) (*Trace, 
 	if err != nil {
 		return nil, err
 	}
-	if n := &r.trace.Nodes[0]; n.Missing != "" {
-		return nil, engram.Errorf(codeOf(n.Missing), root.String(), "no trace begins there: %s", n.Missing)
+	missing := r.trace.Nodes[0].Missing
+	if _, once := r.trace.Nodes[0].ID.Time(); missing != "" && once && o.Direction == Down { // what links to it may be there
+		found = []visit{{0, none}}
+		if i, one := root.Index(); one {
+			found[0].instance = i
+		}
 	}
 	next := r.causes
 	if o.Direction == Down {
@@ -162,6 +166,9 @@ func (t *Tracer) Trace(ctx context.Context, root engram.ID, o Options) (*Trace, 
 		if found, err = next(found, depth); err != nil {
 			return nil, err
 		}
+	}
+	if missing != "" && len(r.trace.Nodes) == 1 {
+		return nil, engram.Errorf(codeOf(missing), root.String(), "no trace begins there: %s", missing)
 	}
 	return r.trace, nil
 }
@@ -247,31 +254,58 @@ func (r *run) follows(memory string) bool {
 	})
 }
 
-// linksOf returns the links of an instance of a snapshot of an entity, named as here.
-func (r *run) linksOf(entity engram.ID, s *engram.Snapshot, instance int) ([]idf.Link, error) {
-	p := &s.Instances[instance].Payload
-	t, err := r.typeOf(r.ctx, p.Type)
-	if t == nil || err != nil {
-		return nil, err
-	}
-	links, err := t.Links(p.Bytes)
-	for i := range links {
-		links[i].ID = r.naming.Link(entity, links[i].ID)
-	}
-	return links, err
+// held is a link that an instance of a snapshot holds.
+type held struct {
+	instance int
+	time     engram.Time // of the snapshot
+	path     string
+	to       engram.ID // named as here
 }
 
-// instances yields the snapshots and instances of a visit.
-func (r *run) instances(v visit) iter.Seq2[*engram.Snapshot, int] {
-	return func(yield func(*engram.Snapshot, int) bool) {
-		for _, s := range r.trace.Nodes[v.node].Snapshots {
-			for i := range s.Instances {
-				if (v.instance == none || v.instance == i) && !yield(s, i) {
-					return
+// linksOf returns the links of a node's snapshots, of one instance or of all. Of an activity one that stands in several
+// snapshots counts in the first: what an entity is later, it was not begun for.
+func (r *run) linksOf(n *Node, instance int) (all []held, err error) {
+	entity, once := n.ID.Truncate(engram.LevelEntity), n.IsActivity()
+	had := map[held]bool{}
+	for _, s := range n.Snapshots {
+		for i := range s.Instances {
+			if instance != none && instance != i {
+				continue
+			}
+			p := &s.Instances[i].Payload
+			t, err := r.typeOf(r.ctx, p.Type)
+			if err != nil {
+				return nil, err
+			}
+			if t == nil {
+				continue
+			}
+			links, err := t.Links(p.Bytes)
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range links {
+				h := held{i, s.Time, plainPath(l.Path), r.naming.Link(entity, l.ID)}
+				if key := (held{path: h.path, to: h.to}); once && had[key] {
+					continue
+				} else if once {
+					had[key] = true
 				}
+				all = append(all, h)
 			}
 		}
 	}
+	return all, nil
+}
+
+// plainPath writes the first member of a payload without a type as that of one with a type: ["to"][0] as to[0].
+func plainPath(path string) string {
+	rest, ok := strings.CutPrefix(path, `["`)
+	name, below, whole := strings.Cut(rest, `"]`)
+	if !ok || !whole || strings.ContainsAny(name, `\"[].`) {
+		return path
+	}
+	return name + below
 }
 
 // Decode returns a payload as plain Go values, see [idf.Type.Decode]; nil if its type is not known.

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mind/link"
+	"github.com/seed-301d4374/engram/mind/memories"
 )
 
 // linked is a value that links to some IDs.
@@ -179,5 +180,66 @@ func TestBadTraces(t *testing.T) {
 	cancel()
 	if _, err := link.New(s, "").Trace(done, root, link.Options{}); engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("canceled: %v", err)
+	}
+}
+
+// What links to an entity while a snapshot is in force there is found, however much links to it later.
+func TestEffectsWhileInForce(t *testing.T) {
+	s := serve(t)
+	camera := engram.MustID("Test/Any/p/camera")
+	first := write(t, s, camera, 10)
+	write(t, s, camera, 20)
+	effect := write(t, s, engram.MustID("Test/Any/z/effect"), 15, camera)
+	for i := range 200 {
+		write(t, s, engram.MustID(fmt.Sprintf("Test/Any/a/later%d", i)), 30, camera)
+	}
+	trace, err := link.New(s, "").Trace(t.Context(), first, link.Options{Direction: link.Down, Nodes: 50})
+	if err != nil || len(trace.Nodes) != 2 || trace.Nodes[1].ID != effect || trace.Cut != 0 {
+		t.Fatalf("found %v, %v", told(trace), err)
+	}
+}
+
+// What came of a snapshot is found when that is gone; what never was and nothing links to is not.
+func TestEffectsOfWhatIsGone(t *testing.T) {
+	s := serve(t)
+	gone := engram.MustID("Test/Any/p/image").At(5)
+	effect := write(t, s, engram.MustID("Test/Any/z/effect"), 6, gone.Instance(1))
+	for _, root := range []engram.ID{gone, gone.Instance(1)} {
+		trace, err := link.New(s, "").Trace(t.Context(), root, link.Options{Direction: link.Down})
+		if err != nil || len(trace.Nodes) != 2 || trace.Nodes[0].Missing != link.Absent || trace.Nodes[1].ID != effect {
+			t.Errorf("of %s: %v, %v", root, trace, err)
+		}
+	}
+	for _, root := range []engram.ID{gone.Instance(0), gone.Parent().At(6), gone.Parent()} {
+		if trace, err := link.New(s, "").Trace(t.Context(), root, link.Options{Direction: link.Down}); engram.CodeOf(err) != engram.NotFound {
+			t.Errorf("of %s: %v, %v", root, trace, err)
+		}
+	}
+}
+
+// An activity links to what an entity was when it first said so, and a thousand snapshots of it leave room for all else.
+func TestLinksOfALongActivity(t *testing.T) {
+	s := serve(t)
+	plan, image := engram.MustID("Test/Any/p/plan"), engram.MustID("Test/Any/p/image")
+	write(t, s, image, 1)
+	write(t, s, plan, 2, image.At(1))
+	run := engram.MustID("Skill/Execution/p/run")
+	of, _ := memories.Type("engram.skill.Execution")
+	b, err := of.Encode(map[string]any{"skill": plan, "cause": plan.At(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		at := engram.Time(3 + 2*i)
+		testkit.Commit(t, s, engram.EntityUpdate{Entity: run, Time: at, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: of.Name(), Bytes: b})}})
+		write(t, s, plan, at+1)
+	}
+	result := write(t, s, engram.MustID("Test/Any/p/result"), 300, run, image)
+	trace, err := link.New(s, "").Trace(t.Context(), result, link.Options{Nodes: 4})
+	if err != nil || len(trace.Nodes) != 4 || trace.Cut != 0 {
+		t.Errorf("up it is %v, %v", told(trace), err)
+	}
+	if trace, err = link.New(s, "").Trace(t.Context(), plan.At(6), link.Options{Direction: link.Down}); err != nil || len(trace.Nodes) != 1 {
+		t.Errorf("down from a later plan it is %v, %v", told(trace), err)
 	}
 }

@@ -2,8 +2,10 @@ package reason
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/mind/link"
@@ -41,11 +43,19 @@ func (s *story) tell(t *thing) error {
 		return nil
 	case command, utterance:
 		w := &words{}
-		s.because(w, t)
+		s.because(w, t, 0)
 		s.say(w)
 		return nil
 	case instance:
 		s.seen(t)
+		by, err := s.lastHeld(t)
+		if err != nil || by == nil {
+			return cmp.Or(err, s.during(t))
+		}
+		w := &words{}
+		s.held(w, by)
+		s.say(w)
+		return s.during(by)
 	case attachment:
 		w := &words{}
 		s.held(w, t)
@@ -77,18 +87,20 @@ func (s *story) deed(t *thing) error {
 	w := &words{}
 	w.rests(t)
 	w.add("%s", t.name())
-	status := t.key("status")
 	switch {
 	case t.typ == activity && t.isOver():
 		w.add(" went on from %s to %s", s.at(t.start()), s.at(t.end()))
 	case t.typ == activity:
-		w.add(" goes on since %s", s.at(t.start()))
+		w.add(" has been going on since %s", s.at(t.start()))
 	case t.isOver():
 		w.add(" was run at %s", s.at(t.start()))
 	default:
-		w.add(" runs since %s (%s)", s.at(t.start()), strings.ToLower(orNothing(status)))
+		w.add(" has been %s since %s", strings.ToLower(orNothing(t.key("status"))), s.at(t.start()))
 	}
 	s.why(w, t)
+	if t.typ == activity && t.text("message") != "" {
+		w.add(": %s", t.text("message"))
+	}
 	s.say(w)
 	below, err := s.below(t)
 	if err != nil {
@@ -98,28 +110,63 @@ func (s *story) deed(t *thing) error {
 		s.way(way)
 	}
 	for _, f := range below.failed {
+		s.failure(f, below.all)
+	}
+	if below.cut {
 		w := &words{}
-		w.rests(f)
-		w.add("%s failed at %s%s", f.name(), s.at(f.ended), reasonGiven(f))
-		for _, again := range below.all {
-			if again != f && again.start() > f.start() && again.sameSkill(f) {
-				w.rests(again)
-				w.add("; it was tried again at %s", s.at(again.start()))
-				if again.isOver() {
-					w.add(" and %s", strings.ToLower(again.key("status")))
-				}
-				break
-			}
-		}
+		w.rests(t)
+		w.add("more came of it than was looked at")
 		s.say(w)
 	}
 	if t.typ == execution && t.isOver() {
 		w := &words{}
 		w.rests(t)
-		w.add("%s %s at %s%s", t.short(), strings.ToLower(status), s.at(t.ended), reasonGiven(t))
+		w.add("%s %s", t.short(), s.ending(t))
 		s.say(w)
 	}
 	return nil
+}
+
+// failure says that an execution failed, and what became of further attempts.
+func (s *story) failure(t *thing, all []*thing) {
+	if s.told[t.id] {
+		return
+	}
+	w := &words{}
+	w.add("%s %s", t.name(), s.ending(t))
+	for tried := t; tried != nil; {
+		s.told[tried.id] = true
+		w.rests(tried)
+		before := tried
+		tried = nil
+		for _, again := range all {
+			if again.start() > before.start() && again.sameDeed(before) {
+				tried = again
+				break
+			}
+		}
+		if tried != nil {
+			w.add("; it was tried again at %s", s.at(tried.start()))
+			if tried.isOver() {
+				w.add(" and %s", s.ending(tried))
+			}
+			if tried.key("status") == "Succeeded" {
+				w.rests(tried)
+				break
+			}
+		}
+	}
+	s.say(w)
+}
+
+// ending says how an execution ended, when, and why if it says so.
+func (s *story) ending(t *thing) string {
+	how := map[string]string{"Succeeded": "succeeded", "Failed": "failed", "Aborted": "was aborted"}[t.key("status")]
+	text := how + " at " + s.at(t.ended)
+	if message := t.text("message"); message != "" {
+		text += ": " + message
+	}
+	return text
 }
 
 // start returns when an activity was called, as it says, or as its first snapshot has it.
@@ -136,7 +183,10 @@ func (t *thing) short() string {
 	return name
 }
 
-func (t *thing) sameSkill(o *thing) bool { return t.value["skill"] == o.value["skill"] }
+// sameDeed reports whether two executions are of one skill, for one caller, with the same parameters.
+func (t *thing) sameDeed(o *thing) bool {
+	return t.name() == o.name() && t.value["parent"] == o.value["parent"] && fmt.Sprint(t.value["parameters"]) == fmt.Sprint(o.value["parameters"])
+}
 
 func reasonGiven(t *thing) string {
 	if message := t.text("message"); message != "" {
@@ -164,35 +214,42 @@ func (t *thing) end() engram.Time {
 // why adds the reasons of an activity: who called it, and what that rests on.
 func (s *story) why(w *words, t *thing) {
 	met := map[*thing]bool{}
+	and := ""
 	for !met[t] {
 		met[t] = true
 		parent, because := t.to("parent"), t.to("cause")
-		switch {
-		case parent != nil && parent.missing == "" && !met[parent]:
+		if parent != nil && parent.missing == "" && parent.name() != "" && !met[parent] {
 			w.rests(parent)
 			w.add(", because %s called it", parent.name())
 			t = parent
 			continue
-		case parent != nil && parent.missing != "":
+		}
+		if parent != nil && parent.missing != "" {
 			w.rests(parent)
-			w.add(", because %s called it, of which no more is known: it is %s", parent.id.Entity(), parent.missing)
+			w.add(", because %s called it, which is %s", parent.name(), parent.missing)
+			and = " and"
+		}
+		switch {
 		case because != nil:
-			w.add(", because ")
-			s.because(w, because)
+			w.add(",%s because ", and)
+			s.because(w, because, 0)
 		case t.text("caller") != "":
-			w.add(", because %s asked for it", t.text("caller"))
+			w.add(",%s because %s asked for it", and, t.text("caller"))
 		}
 		return
 	}
 }
 
-// because adds a reason that is no activity.
-func (s *story) because(w *words, t *thing) {
+// mostReasons bounds how many reasons that are no activities stand behind each other.
+const mostReasons = 5
+
+// because adds a reason that is no activity, or one that did not call what it is a reason of.
+func (s *story) because(w *words, t *thing, n int) {
 	w.rests(t)
 	from := t.to("source_text")
 	switch {
 	case t.missing != "":
-		w.add("of %s of %s, which is %s", t.kind(), s.at(t.began), t.missing)
+		w.add("of %s%s, which is %s", t.kind(), s.of(t), t.missing)
 	case t.typ == command || t.typ == utterance:
 		said, by := t.text("text"), t.text("speaker")
 		at := t.began
@@ -207,38 +264,54 @@ func (s *story) because(w *words, t *thing) {
 		if by != "" {
 			w.add(" from %s", by)
 		}
+	case t.typ == execution && t.isOver():
+		w.add("%s %s", t.name(), s.ending(t))
 	case t.typ == execution || t.typ == activity:
-		w.add("%s was run at %s", t.name(), s.at(t.start()))
+		w.add("%s was begun at %s", t.name(), s.at(t.start()))
 	default:
-		w.add("of %s of %s", t.kind(), s.at(t.began))
+		w.add("of %s%s", t.kind(), s.of(t))
+		for _, c := range t.causes {
+			if n < mostReasons && c.to.missing == "" && slices.Contains([]string{command, utterance, execution, activity}, c.to.typ) {
+				w.add(", which was made because ")
+				s.because(w, c.to, n+1)
+				break
+			}
+		}
 	}
 }
 
-// seen says of an object's pose in what it was seen, and what holds the object.
+// of returns the time of a thing behind its name; nothing if it has none.
+func (s *story) of(t *thing) string {
+	if t.began == 0 {
+		return ""
+	}
+	return " of " + s.at(t.began)
+}
+
+// gone says that a thing is not there; nothing if it is.
+func (t *thing) gone() string {
+	if t.missing == "" {
+		return ""
+	}
+	return " (which is " + t.missing + ")"
+}
+
+// seen says of an object's pose in what it was seen.
 func (s *story) seen(t *thing) {
 	w := &words{}
 	w.rests(t)
-	w.add("the %s was seen at %s by %s", t.id.Entity(), s.at(t.began), t.id.ProviderSegment())
-	if image := t.to("source_image"); image != nil {
+	image, robot := t.to("source_image"), t.to("robot_localization")
+	if image == nil {
+		w.add("the %s was there at %s, says %s", t.id.Entity(), s.at(t.began), t.id.ProviderSegment())
+	} else {
 		w.rests(image)
-		w.add(" in the image of %s of %s", image.id.Entity(), s.at(image.began))
-		if image.missing != "" {
-			w.add(" (which is %s)", image.missing)
-		}
+		w.add("the %s was seen at %s by %s in the image of %s%s%s", t.id.Entity(), s.at(t.began), t.id.ProviderSegment(), image.id.Entity(), s.of(image), image.gone())
 	}
-	if robot := t.to("robot_localization"); robot != nil {
+	if robot != nil {
 		w.rests(robot)
-		w.add(", from where the robot was at %s", s.at(robot.began))
-		if robot.missing != "" {
-			w.add(" (which is %s)", robot.missing)
-		}
+		w.add(", from where the robot was%s%s", strings.Replace(s.of(robot), " of ", " at ", 1), robot.gone())
 	}
 	s.say(w)
-	if by := t.to("attachment"); by != nil {
-		w := &words{}
-		s.held(w, by)
-		s.say(w)
-	}
 }
 
 // held adds what holds an object, and since when.
@@ -246,21 +319,33 @@ func (s *story) held(w *words, t *thing) {
 	w.rests(t)
 	active, _ := t.value["active"].(bool)
 	object := t.id.Entity()
-	if of := t.to("object"); of != nil {
-		object = of.id.Entity()
+	if of, ok := t.value["object"].(engram.ID); ok && of.Level() >= engram.LevelEntity {
+		object = of.Entity()
 	}
-	switch {
-	case t.missing != "":
-		w.add("the %s was held then; by what is not known any more: it is %s", object, t.missing)
-	case active:
-		w.add("the %s was in %s since %s", object, orNothing(t.text("frame_id")), s.at(t.began))
-	default:
+	if t.missing != "" {
+		w.add("what held the %s%s is %s", object, s.of(t), t.missing)
+		return
+	}
+	if !active {
 		w.add("the %s was let go at %s", object, s.at(t.began))
+		return
 	}
+	w.add("the %s had been held", object)
+	if by, ok := t.value["agent"].(engram.ID); ok && by.Level() >= engram.LevelEntity {
+		w.add(" by %s", by.Entity())
+	}
+	if frame := t.text("frame_id"); frame != "" {
+		w.add(" in %s", frame)
+	}
+	w.add(" since %s", s.at(t.began))
 }
 
 // way says how the robot came to a goal.
 func (s *story) way(t *thing) {
+	if s.told[t.id] {
+		return
+	}
+	s.told[t.id] = true
 	w := &words{}
 	w.rests(t)
 	goal := ""
@@ -277,7 +362,18 @@ func (s *story) way(t *thing) {
 	if length, ok := t.number("path_length"); ok {
 		w.add(" was %.1f m long and", length)
 	}
-	w.add(" ended at %s: %s%s", s.at(t.began), spoken(t.key("ended_by")), reasonGiven(t))
+	reached, _ := t.value["success"].(bool)
+	end := spoken(t.key("ended_by"))
+	switch {
+	case reached:
+		end = "the goal was reached"
+	case t.key("ended_by") == "Started": // which is nothing said
+		end = "the goal was not reached"
+	}
+	w.add(" ended at %s: %s", s.at(t.began), end)
+	if message := t.text("message"); message != "" {
+		w.add(", %s", message)
+	}
 	s.say(w)
 }
 
@@ -317,7 +413,7 @@ const mostNamed = 6
 func (s *story) made(t *thing) {
 	w := &words{}
 	w.rests(t)
-	w.add("%s of %s was written by %s", t.kind(), s.at(t.began), t.id.ProviderSegment())
+	w.add("%s%s was written by %s", t.kind(), s.of(t), t.id.ProviderSegment())
 	if len(t.causes) == 0 {
 		w.add(", and links to nothing that led to it")
 	}
@@ -331,10 +427,7 @@ func (s *story) made(t *thing) {
 			before = " from"
 		}
 		w.rests(c.to)
-		w.add("%s %s (%s", before, c.to.kind(), c.member)
-		if c.to.began != 0 {
-			w.add(" of %s", s.at(c.to.began))
-		}
+		w.add("%s %s (%s%s", before, c.to.kind(), c.member, s.of(c.to))
 		if c.to.missing != "" {
 			w.add(", %s", c.to.missing)
 		}
@@ -344,14 +437,18 @@ func (s *story) made(t *thing) {
 }
 
 // found are what was written because of an activity.
-type found struct{ all, failed, ways []*thing }
+type found struct {
+	all, failed, ways []*thing
+	cut               bool // there is more
+}
 
-// below returns the activities that an activity called, and the movements of it, by time.
+// below returns the executions that an activity called, and the movements of it, by time.
 func (s *story) below(t *thing) (f found, err error) {
-	down, err := s.tracer.Trace(s.ctx, t.id, link.Options{Direction: link.Down, Depth: 2, Nodes: mostEffects, AsOf: s.asOf, Memories: memoriesBeside(t.id, "Skill", "Navigation")})
+	down, err := s.tracer.Trace(s.ctx, t.id, link.Options{Direction: link.Down, Depth: deepest, Nodes: mostEffects, AsOf: s.asOf, Memories: memoriesBeside(t.id, "Skill", "Navigation")})
 	if err != nil {
 		return f, err
 	}
+	f.cut = down.Cut > 0
 	if err := s.add(down); err != nil {
 		return f, err
 	}
@@ -360,16 +457,17 @@ func (s *story) below(t *thing) (f found, err error) {
 		switch {
 		case n.typ == execution && n.to("parent") != nil && s.isBelow(n, t):
 			f.all = append(f.all, n)
-			if n.key("status") == "Failed" {
+			if st := n.key("status"); st == "Failed" || st == "Aborted" {
 				f.failed = append(f.failed, n)
 			}
 		case n.typ == arrival && s.executionOf(n) == t:
 			f.ways = append(f.ways, n)
 		}
 	}
-	for _, list := range [][]*thing{f.all, f.failed, f.ways} {
-		slices.SortFunc(list, func(a, b *thing) int { return cmp.Compare(a.start(), b.start()) })
-	}
+	byStart := func(a, b *thing) int { return cmp.Compare(a.start(), b.start()) }
+	slices.SortFunc(f.all, byStart)
+	slices.SortFunc(f.ways, byStart)
+	slices.SortFunc(f.failed, func(a, b *thing) int { return cmp.Compare(a.ended, b.ended) })
 	return f, nil
 }
 
@@ -394,63 +492,123 @@ func memoriesBeside(id engram.ID, names ...string) []string {
 	return names
 }
 
-// during says which activity went on when a thing came about: the last one that had begun.
+// lastHeld returns the newest attachment of an object by the time of its pose; nil if there is none.
+func (s *story) lastHeld(t *thing) (*thing, error) {
+	if by := t.to("attachment"); by != nil {
+		return by, nil
+	}
+	segment, err := engram.NewID(append(memoriesBeside(t.id, "Object"), "Attachments")...)
+	if err != nil {
+		return nil, err
+	}
+	q := engram.PatternOf(segment).Select(engram.AtOrBefore(t.began))
+	q.LinksTo, q.AsOf, q.WithoutPayload = []engram.ID{t.id.Truncate(engram.LevelEntity)}, s.asOf, true
+	r, err := s.m.Query(s.ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var last *engram.ID
+	for item := range r.All() {
+		if last == nil || after(item.ID, *last) {
+			last = &item.ID
+		}
+	}
+	if last == nil {
+		return nil, nil
+	}
+	return s.fetch(*last)
+}
+
+func after(a, b engram.ID) bool {
+	t, _ := a.Time()
+	u, _ := b.Time()
+	return t > u
+}
+
+// fetch returns a snapshot or activity with what led to it.
+func (s *story) fetch(id engram.ID) (*thing, error) {
+	up, err := s.tracer.Trace(s.ctx, id, link.Options{Nodes: mostCauses, AsOf: s.asOf})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.add(up); err != nil {
+		return nil, err
+	}
+	return s.things[up.Nodes[0].ID], nil
+}
+
+// during says which activity went on when a thing came about: of those that had begun and not ended, the last to begin.
 func (s *story) during(t *thing) error {
 	now, err := s.current(t)
-	if now == nil || err != nil {
-		return err
-	}
-	up, err := s.tracer.Trace(s.ctx, *now, link.Options{Nodes: mostCauses, AsOf: s.asOf})
 	if err != nil {
 		return err
 	}
-	if err := s.add(up); err != nil {
-		return err
+	for _, id := range now {
+		of, err := s.fetch(id)
+		if err != nil {
+			return err
+		}
+		if of.isActive(t.began) {
+			w := &words{}
+			w.rests(of)
+			w.add("that was during %s, ", of.name())
+			if of.isOver() {
+				w.add("%s to %s", s.at(of.start()), s.at(of.end()))
+			} else {
+				w.add("since %s", s.at(of.start()))
+			}
+			s.why(w, of)
+			s.say(w)
+			return nil
+		}
 	}
-	of := s.things[up.Nodes[0].ID]
-	w := &words{}
-	w.rests(of)
-	w.add("that was during %s, ", of.name())
-	if of.isOver() {
-		w.add("%s to %s", s.at(of.start()), s.at(of.end()))
-	} else {
-		w.add("since %s", s.at(of.start()))
-	}
-	s.why(w, of)
-	s.say(w)
 	return nil
 }
 
-// current returns the activity that went on when a thing came about: that of what holds it, if something does.
-func (s *story) current(t *thing) (*engram.ID, error) {
-	at := t.began
-	if by := t.to("attachment"); by != nil && by.missing == "" {
-		at = by.began
+// silence is how long nothing may have been heard of an activity that has not ended: one that was cut off, as by a crash, goes
+// on for no longer.
+const silence = engram.Time(time.Hour)
+
+// isActive reports whether an activity that had begun went on at a time, as far as is known.
+func (t *thing) isActive(at engram.Time) bool { return t.ended >= at || at-t.ended <= silence }
+
+// mostCurrent bounds how many activities are looked at that went on at a time.
+const mostCurrent = 8
+
+// current returns activities that had begun and not ended when a thing came about, the last to begin first.
+func (s *story) current(t *thing) ([]engram.ID, error) {
+	memory, err := engram.NewID(memoriesBeside(t.id, "Skill")...)
+	if err != nil {
+		return nil, err
 	}
-	var best *engram.Item
-	for _, typ := range []string{execution, activity} {
-		memory, err := engram.NewID(memoriesBeside(t.id, "Skill")...)
-		if err != nil {
-			return nil, err
-		}
-		q := engram.PatternOf(memory).Select(engram.AtOrBefore(at))
-		q.Type, q.AsOf, q.FilterOrder, q.WithoutPayload = typ, s.asOf, engram.SelectThenFilter, true
-		if q.Where = "!(status in ['Succeeded', 'Failed', 'Aborted'])"; typ == activity {
-			q.Where = "!has(payload.ended)"
-		}
+	type span struct {
+		id    engram.ID
+		start engram.Time
+	}
+	var all []span
+	for typ, open := range map[string]string{execution: "!(status in ['Succeeded', 'Failed', 'Aborted'])", activity: "!has(payload.ended)"} {
+		q := engram.PatternOf(memory).Select(engram.AtOrBefore(t.began-1), engram.AtOrBefore(t.began))
+		q.Type, q.AsOf, q.FilterOrder, q.Where = typ, s.asOf, engram.SelectThenFilter, open
 		r, err := s.m.Query(s.ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		for item := range r.All() {
-			if best == nil || item.Time > best.Time {
-				best = &item
+			v, err := s.tracer.Decode(s.ctx, item.Instances[0].Payload)
+			if err != nil {
+				return nil, err
 			}
+			of := thing{began: item.Time}
+			of.value, _ = v.(map[string]any)
+			all = append(all, span{item.ID.Parent(), of.start()})
 		}
 	}
-	if best == nil {
-		return nil, nil
+	slices.SortFunc(all, func(a, b span) int { return cmp.Or(cmp.Compare(b.start, a.start), a.id.Compare(b.id)) })
+	var ids []engram.ID
+	for _, a := range all {
+		if len(ids) < mostCurrent && !slices.Contains(ids, a.id) {
+			ids = append(ids, a.id)
+		}
 	}
-	id := best.ID.Truncate(engram.LevelEntity)
-	return &id, nil
+	return ids, nil
 }

@@ -49,7 +49,8 @@ func New(m Memory, robot string) *Explainer { return &Explainer{m, link.New(m, r
 // Bounds of what is looked at for an answer.
 const (
 	mostCauses  = 300
-	mostEffects = 200
+	mostEffects = 1000
+	deepest     = 6 // calls of calls whose failures are told
 )
 
 // Why says why a snapshot, the newest of an entity, or an activity is as it is; asOf is nil, or by what was known then. Errors
@@ -64,8 +65,10 @@ func (e *Explainer) Why(ctx context.Context, id engram.ID, asOf *engram.Time) (*
 		return nil, err
 	}
 	root := s.things[up.Nodes[0].ID]
+	if i, one := id.Index(); one && s.things[root.id.Instance(i)] != nil {
+		root = s.things[root.id.Instance(i)]
+	}
 	a := &Answer{Of: root.id, Cut: up.Cut}
-	s.day = root.began
 	if err := s.tell(root); err != nil {
 		return nil, err
 	}
@@ -78,7 +81,7 @@ type story struct {
 	*Explainer
 	ctx       context.Context
 	asOf      *engram.Time
-	day       engram.Time
+	date      string // that was told last
 	things    map[engram.ID]*thing
 	told      map[engram.ID]bool // activities
 	sentences []Sentence
@@ -110,21 +113,36 @@ func (s *story) add(t *link.Trace) error {
 		if had := s.things[n.ID]; had != nil {
 			continue
 		}
-		of := &thing{id: n.ID, typ: n.Type(), missing: n.Missing}
-		if k := len(n.Snapshots); k > 0 {
-			of.began, of.ended = n.Snapshots[0].Time, n.Snapshots[k-1].Time
-			v, err := s.tracer.Decode(s.ctx, n.Snapshots[k-1].Instances[0].Payload)
+		if len(n.Snapshots) == 0 {
+			of := &thing{id: n.ID, missing: n.Missing}
+			if at, ok := n.ID.Time(); ok {
+				of.began, of.ended = at, at
+			}
+			s.things[n.ID] = of
+			continue
+		}
+		last := n.Snapshots[len(n.Snapshots)-1]
+		for k := range last.Instances {
+			p := last.Instances[k].Payload
+			of := &thing{id: n.ID, typ: p.Type, began: n.Snapshots[0].Time, ended: last.Time}
+			v, err := s.tracer.Decode(s.ctx, p)
 			if err != nil {
 				return err
 			}
 			of.value, _ = v.(map[string]any)
-		} else if at, ok := n.ID.Time(); ok {
-			of.began, of.ended = at, at
+			if k == 0 {
+				s.things[n.ID] = of
+			}
+			if !n.IsActivity() {
+				s.things[n.ID.Instance(k)] = of // the first, too, which has the causes of all
+			}
 		}
-		s.things[n.ID] = of
 	}
 	for _, l := range t.Links {
 		from, to := s.things[t.Nodes[l.From].ID], s.things[t.Nodes[l.To].ID]
+		if one := s.things[l.ID]; one != nil {
+			to = one
+		}
 		member, _, _ := strings.Cut(l.Path, "[")
 		if c := (cause{member, to}); !slices.Contains(from.causes, c) {
 			from.causes = append(from.causes, c)

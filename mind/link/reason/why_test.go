@@ -100,17 +100,16 @@ func TestQuestionsOfThePaper(t *testing.T) {
 		want []string
 	}{
 		{move, []string{
-			"MoveTo (location: table) was run at 12:00:03, because BringObject (object: cup) called it, because “Bring me the cup” was heard at 12:00:01 from anna.",
-			"The way to table was 3.1 m long and ended at 12:00:15: goal reached.",
+			"MoveTo (location: table) was run at 2026-05-01 12:00:03, because BringObject (object: cup) called it, because “Bring me the cup” was heard at 12:00:01 from anna.",
+			"The way to table was 3.1 m long and ended at 12:00:15: the goal was reached.",
 			"MoveTo succeeded at 12:00:15.",
 		}},
 		{put, []string{
-			"PutObject (into: fridge, object: milk) was run at 12:00:31, because “Put the milk in the fridge!” was heard at 12:00:30 from anna.",
-			"OpenDoor failed at 12:00:40: the handle slipped out of the hand; it was tried again at 12:00:41 and failed.",
-			"OpenDoor failed at 12:00:48: the handle slipped again.",
+			"PutObject (into: fridge, object: milk) was run at 2026-05-01 12:00:31, because “Put the milk in the fridge!” was heard at 12:00:30 from anna.",
+			"OpenDoor failed at 12:00:40: the handle slipped out of the hand; it was tried again at 12:00:41 and failed at 12:00:48: the handle slipped again.",
 			"PutObject failed at 12:00:50: the fridge is closed.",
 		}},
-		{milk, []string{"“Put the milk in the fridge!” was heard at 12:00:30 from anna."}},
+		{milk, []string{"“Put the milk in the fridge!” was heard at 2026-05-01 12:00:30 from anna."}},
 	} {
 		a := r.why(c.of)
 		var got []string
@@ -135,8 +134,8 @@ func TestWhyIsTheCupThere(t *testing.T) {
 	image := engram.MustID("Vision/ImageRGB/Eye/left").At(noon(8.5))
 	pose := r.write("Object/Instance/Eye/cup", "engram.object.Instance", 8.5, map[string]any{"source_image": image.Instance(0), "attachment": held.Instance(0)})
 	a := r.why(pose)
-	want := "The cup was seen at 12:00:08.5 by Eye in the image of left of 12:00:08.5 (which is not there). " +
-		"The cup was in right_hand since 12:00:05. " +
+	want := "The cup was seen at 2026-05-01 12:00:08.5 by Eye in the image of left of 12:00:08.5 (which is not there). " +
+		"The cup had been held in right_hand since 12:00:05. " +
 		"That was during GraspObject, 12:00:04 to 12:00:06, because BringObject called it, because “Bring me the cup” was heard at 12:00:01 from anna."
 	if a.Text() != want {
 		t.Errorf("why?\n%s\nwant\n%s", a.Text(), want)
@@ -145,7 +144,7 @@ func TestWhyIsTheCupThere(t *testing.T) {
 	if want := "[Skill/Execution/Arm/GraspObject-2 Skill/Execution/Arm/BringObject-1 Speech/Command/Ear/anna/2026-05-01 12:00:01.200000 Speech/Text/Mic/anna/2026-05-01 12:00:01.000000]"; rests != want {
 		t.Errorf("it rests on %s, want %s", rests, want)
 	}
-	if a := r.why(bring); a.Sentences[0].Text != "BringObject runs since 12:00:02 (running), because “Bring me the cup” was heard at 12:00:01 from anna." {
+	if a := r.why(bring); a.Sentences[0].Text != "BringObject has been running since 2026-05-01 12:00:02, because “Bring me the cup” was heard at 12:00:01 from anna." {
 		t.Errorf("while it runs: %s", a.Text())
 	}
 }
@@ -156,14 +155,14 @@ func TestWhyDuringAnActivity(t *testing.T) {
 	r.write("Skill/Activity/Guard/patrol-7", "engram.skill.Activity", 10, map[string]any{"name": "patrol", "started": noon(10), "caller": "the night watch"})
 	r.write("Skill/Activity/Guard/patrol-7", "engram.skill.Activity", 90, map[string]any{"name": "patrol", "started": noon(10), "ended": noon(90), "caller": "the night watch"})
 	for at, want := range map[float64]string{
-		50:  "The door was seen at 12:00:50 by Eye. That was during patrol, 12:00:10 to 12:01:30, because the night watch asked for it.",
-		100: "The door was seen at 12:01:40 by Eye.",
+		50:  "The door was there at 2026-05-01 12:00:50, says Eye. That was during patrol, 12:00:10 to 12:01:30, because the night watch asked for it.",
+		100: "The door was there at 2026-05-01 12:01:40, says Eye.",
 	} {
 		if a := r.why(r.write("Object/Instance/Eye/door", "engram.object.Instance", at, nil)); a.Text() != want {
 			t.Errorf("why?\n%s\nwant\n%s", a.Text(), want)
 		}
 	}
-	if a := r.why(engram.MustID("Skill/Activity/Guard/patrol-7")); a.Text() != "Patrol went on from 12:00:10 to 12:01:30, because the night watch asked for it." {
+	if a := r.why(engram.MustID("Skill/Activity/Guard/patrol-7")); a.Text() != "Patrol went on from 2026-05-01 12:00:10 to 12:01:30, because the night watch asked for it." {
 		t.Errorf("why the patrol? %s", a.Text())
 	}
 }
@@ -174,22 +173,79 @@ func TestReasonsThatLeadNowhere(t *testing.T) {
 	a, b := engram.MustID("Skill/Execution/Arm/Lift-1"), engram.MustID("Skill/Execution/Arm/Hold-2")
 	r.runs("Lift-1", 1, 3, "Aborted", "", map[string]any{"parent": b})
 	r.runs("Hold-2", 2, 4, "Succeeded", "", map[string]any{"parent": a})
-	if got := r.why(a).Text(); got != "Lift was run at 12:00:01, because Hold called it. Lift aborted at 12:00:03." {
+	if got := r.why(a).Text(); got != "Lift was run at 2026-05-01 12:00:01, because Hold called it. Lift was aborted at 12:00:03." {
 		t.Errorf("in a circle: %s", got)
 	}
 	r.runs("Wave-3", 5, 6, "Succeeded", "", map[string]any{"cause": engram.MustID("Speech/Command/Ear/bob").At(noon(4))})
-	if got := r.why(engram.MustID("Skill/Execution/Arm/Wave-3")).Text(); got != "Wave was run at 12:00:05, because of Command bob of 12:00:04, which is not there. Wave succeeded at 12:00:06." {
+	if got := r.why(engram.MustID("Skill/Execution/Arm/Wave-3")).Text(); got != "Wave was run at 2026-05-01 12:00:05, because of Command bob of 12:00:04, which is not there. Wave succeeded at 12:00:06." {
 		t.Errorf("of what is gone: %s", got)
 	}
 	r.runs("Nod-4", 5, 6, "Succeeded", "", map[string]any{"parent": engram.MustID("Skill/Execution/Arm/Gone-9")})
-	if got := r.why(engram.MustID("Skill/Execution/Arm/Nod-4")).Text(); got != "Nod was run at 12:00:05, because Gone-9 called it, of which no more is known: it is not there. Nod succeeded at 12:00:06." {
+	if got := r.why(engram.MustID("Skill/Execution/Arm/Nod-4")).Text(); got != "Nod was run at 2026-05-01 12:00:05, because Gone-9 called it, which is not there. Nod succeeded at 12:00:06." {
 		t.Errorf("of a caller that is gone: %s", got)
 	}
 	text := r.write("Speech/Text/Mic/bob", "engram.speech.Text", 90000, map[string]any{"text": "hm"})
-	if got := r.why(text).Text(); got != "“hm” was heard at 13:00:00." {
+	if got := r.why(text).Text(); got != "“hm” was heard at 2026-05-02 13:00:00." {
 		t.Errorf("of a text: %s", got)
 	}
 	if _, err := reason.New(r, "").Why(context.Background(), engram.MustID("Speech/Text/Mic/never"), nil); engram.CodeOf(err) != engram.NotFound {
 		t.Errorf("of what never was: %v", err)
+	}
+}
+
+// Nothing is told that was not so: no retry of something else, no reading that was not linked to, no activity that was cut
+// off long ago, no time of what has none; and what was aborted, or failed deep below, is told.
+func TestReasonsInventNothing(t *testing.T) {
+	r := newRobot(t)
+	tidy := r.runs("Tidy-1", 1, 20, "Failed", "", map[string]any{"caller": "anna"})
+	r.runs("Grasp-2", 2, 3, "Failed", "too slippery", map[string]any{"parent": tidy, "parameters": map[string]any{"object": "cup"}})
+	r.runs("Grasp-3", 4, 5, "Succeeded", "", map[string]any{"parent": tidy, "parameters": map[string]any{"object": "plate"}})
+	lift := r.runs("Lift-4", 6, 12, "Failed", "", map[string]any{"parent": tidy})
+	drive := r.runs("Drive-5", 7, 11, "Failed", "", map[string]any{"parent": lift})
+	r.runs("Turn-6", 8, 10, "Aborted", "emergency stop", map[string]any{"parent": drive})
+	want := "Tidy was run at 2026-05-01 12:00:01, because anna asked for it. Grasp (object: cup) failed at 12:00:03: too slippery. " +
+		"Turn was aborted at 12:00:10: emergency stop. Drive failed at 12:00:11. Lift failed at 12:00:12. Tidy failed at 12:00:20."
+	if got := r.why(tidy).Text(); got != want {
+		t.Errorf("why?\n%s\nwant\n%s", got, want)
+	}
+
+	of, _ := memories.Type("engram.speech.Text")
+	var readings []engram.Instance
+	for _, text := range []string{"first", "second"} {
+		b, err := of.Encode(map[string]any{"text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		readings = append(readings, engram.NewInstance(engram.Payload{Type: of.Name(), Bytes: b}))
+	}
+	two := engram.MustID("Speech/Text/Mic/two")
+	testkit.Commit(t, r, engram.EntityUpdate{Entity: two, Time: noon(30), Instances: readings})
+	if got := r.why(two.At(noon(30)).Instance(1)).Text(); got != "“second” was heard at 2026-05-01 12:00:30." {
+		t.Errorf("of the second reading: %s", got)
+	}
+	say := r.runs("Say-7", 31, 32, "Succeeded", "", map[string]any{"cause": two.At(noon(30)).Instance(1)})
+	if got := r.why(say).Sentences[0].Text; got != "Say was run at 2026-05-01 12:00:31, because “second” was heard at 12:00:30." {
+		t.Errorf("because of the second reading: %s", got)
+	}
+
+	r.runs("Stuck-8", 40, 0, "", "", map[string]any{"caller": "nobody"}) // its component was killed
+	r.runs("Guide-9", 5000, 5300, "Succeeded", "", map[string]any{"caller": "bob"})
+	for at, want := range map[float64]string{
+		100:  "The door was there at 2026-05-01 12:01:40, says Eye. That was during Stuck, since 12:00:40, because nobody asked for it.",
+		4000: "The door was there at 2026-05-01 13:06:40, says Eye.",
+		5300: "The door was there at 2026-05-01 13:28:20, says Eye. That was during Guide, 13:23:20 to 13:28:20, because bob asked for it.",
+	} {
+		if got := r.why(r.write("Object/Instance/Eye/door", "engram.object.Instance", at, nil)).Text(); got != want {
+			t.Errorf("why?\n%s\nwant\n%s", got, want)
+		}
+	}
+
+	nod := r.runs("Nod-10", 6000, 6001, "Succeeded", "", map[string]any{"cause": engram.MustID("Speech/Text/Mic/never")})
+	if got := r.why(nod).Sentences[0].Text; got != "Nod was run at 2026-05-01 13:40:00, because of Text never, which is not there." {
+		t.Errorf("of what has no time: %s", got)
+	}
+	r.write("Object/Attachments/Arm/mug", "engram.object.Attachment", 6100, map[string]any{"object": engram.MustID("Object/Instance/Eye/mug"), "agent": engram.MustID("RobotState/Description/Arm/humanoid"), "active": false})
+	if got := r.why(r.write("Object/Instance/Eye/mug", "engram.object.Instance", 6200, nil)).Text(); got != "The mug was there at 2026-05-01 13:43:20, says Eye. The mug was let go at 13:41:40." {
+		t.Errorf("of what was let go: %s", got)
 	}
 }

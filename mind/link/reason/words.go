@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,18 +28,22 @@ func (w *words) rests(on ...*thing) {
 	}
 }
 
-// at returns a time of day, with the date if that is not the one of what was asked about.
+// at returns a time of day, with the date if that is another one than was told last.
 func (s *story) at(t engram.Time) string {
 	const date, tenths = len("2006-01-02 "), len("2006-01-02 15:04:05.0")
 	text := strings.TrimSuffix(t.String()[:tenths], ".0")
-	if text[:date] == s.day.String()[:date] {
+	if text[:date] == s.date {
 		return text[date:]
 	}
+	s.date = text[:date]
 	return text
 }
 
 // name returns what a thing is called: an execution by its skill, with what that was called with; all else by its entity.
 func (t *thing) name() string {
+	if t.id.Level() < engram.LevelEntity {
+		return t.id.String()
+	}
 	if t.typ != execution {
 		if label := t.text("name"); label != "" && t.typ == activity {
 			return label
@@ -56,7 +61,7 @@ func (t *thing) name() string {
 		case string, bool, int64, float64:
 			all = append(all, fmt.Sprintf("%s: %v", key, v))
 		case engram.ID:
-			all = append(all, fmt.Sprintf("%s: %s", key, v.Name()))
+			all = append(all, fmt.Sprintf("%s: %s", key, cmp.Or(v.Entity(), v.Name())))
 		}
 	}
 	if slices.Sort(all); len(all) > 0 && len(all) <= mostNamed {
