@@ -92,6 +92,7 @@ class Memory(WithServer):
 
         self.assertEqual(linked(heard), [understood])
         self.assertEqual(linked(engram.ID(text), understood), [understood])
+        self.assertEqual((linked(heard, links_exactly=True), linked(text, links_exactly=True)), ([understood], []))
         self.assertEqual(linked(understood), [])
         self.assertEqual(self.m.query(command, links_to=text).snapshots, [])  # the latest has none
         self.assertEqual(self.m.query(command, links_to=text, filter_first=True).one().id, understood)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable, Optional, Union
+from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import errors
 from ._transport import Selector
@@ -219,35 +219,64 @@ def segment(id: str, type: str, max_count: int, max_age: Optional[SpanLike], max
     return s
 
 
-def request(pattern: str, chosen: list[Selector], *, where: str, type: str, links_to: Iterable[str], fields: Iterable[str], target: str, as_of: Optional[TimeLike],
-            filter_first: bool, payload: bool, source: str) -> Any:
+def request(pattern: str, chosen: list[Selector], *, where: str, type: str, links_to: Iterable[str], links_exactly: bool, fields: Iterable[str],
+            target: str, as_of: Optional[TimeLike], filter_first: bool, payload: bool, source: str) -> Any:
     """Makes the message of a query."""
     from ._schema import message
 
-    q = message("QueryRequest")(pattern=pattern, where=where, type=type, links_to=links_to, fields=list(fields), without_payload=not payload)
+    q = message("QueryRequest")(pattern=pattern, where=where, type=type, links_to=links_to, links_exactly=links_exactly, fields=list(fields),
+                                without_payload=not payload)
     q.target = choice("target", target, TARGETS)
     q.source = choice("source", source, SOURCES)
     q.filter_order = 0 if filter_first else 1
     if as_of is not None:
         q.as_of = parse_time(as_of)
-    for kind, a, b in chosen:
-        s = q.snapshots.add()
-        if kind == ALL:
-            s.all = True
-        elif kind == LATEST:
-            s.latest = a
-        elif kind == AT:
-            s.at = a
-        elif kind == AT_OR_BEFORE:
-            s.at_or_before = a
-        elif kind == NEAREST:
-            s.nearest.time, s.nearest.within_nanos = a, b
-        elif kind == RANGE:
-            s.range.SetInParent()
-            if a != _MIN:
-                s.range.start = a
-            if b != _MAX:
-                s.range.end = b
-        else:
-            s.indices.first, s.indices.last = a, b
+    for selector in chosen:
+        _write(q.snapshots.add(), selector)
     return q
+
+
+def tree(asked: Mapping[ID, Iterable[Selector]], *, target: str, as_of: Optional[TimeLike], payload: bool) -> Any:
+    """Makes the message of a query for snapshots of several entities."""
+    from ._schema import message
+
+    q = message("QueryRequest")(target=choice("target", target, TARGETS), without_payload=not payload)
+    if as_of is not None:
+        q.as_of = parse_time(as_of)
+    nodes: dict[tuple[str, ...], Any] = {}
+    for entity, chosen in asked.items():
+        node: Any = None
+        below = q.memories
+        for level in range(1, 5):
+            names = entity.parts[:level]
+            node = nodes.get(names)
+            if node is None:
+                node = nodes[names] = below.add()
+                node.names.name = names[-1]
+            below = node.children
+        for selector in chosen:
+            _write(node.snapshots.add(), selector)
+    return q
+
+
+def _write(s: Any, selector: Selector) -> None:
+    """Writes a selector into its message."""
+    kind, a, b = selector
+    if kind == ALL:
+        s.all = True
+    elif kind == LATEST:
+        s.latest = a
+    elif kind == AT:
+        s.at = a
+    elif kind == AT_OR_BEFORE:
+        s.at_or_before = a
+    elif kind == NEAREST:
+        s.nearest.time, s.nearest.within_nanos = a, b
+    elif kind == RANGE:
+        s.range.SetInParent()
+        if a != _MIN:
+            s.range.start = a
+        if b != _MAX:
+            s.range.end = b
+    else:
+        s.indices.first, s.indices.last = a, b

@@ -19,9 +19,13 @@ class _Names:
 
     def __init__(self, here: str, there: str) -> None:
         self._here, self._there = escape(here), escape(there)
+        self._plain = {here: there}
 
     def there(self, text: str) -> str:
         return _replaced(text, self._here, self._there)
+
+    def memory_there(self, name: str) -> str:
+        return self._plain.get(name, name)
 
     def here(self, text: str) -> ID:
         return ID(_replaced(text, self._there, self._here))
@@ -86,7 +90,10 @@ class Renamed(Transport):
 
     def query(self, request: bytes) -> Reply:
         question = message("QueryRequest").FromString(request)
-        question.pattern = self._names.there(question.pattern)
+        if question.HasField("pattern"):
+            question.pattern = self._names.there(question.pattern)
+        for node in question.memories:
+            node.names.name = self._names.memory_there(node.names.name)
         return self._names.reply(self._transport.query(question.SerializeToString()))
 
     def select(self, entity: ID, selectors: list[Selector], target: int, payload: bool) -> Optional[Reply]:

@@ -282,6 +282,12 @@ class Servers:
                       if robot in ("*", full.partition(":")[0]) and memory in ("*", full.partition(":")[2])}
         return [pattern_of(ID.of(n)) + slash + rest for n in sorted(chosen)]
 
+    def in_full(self, ids: list[str]) -> list[str]:
+        """Returns IDs as other robots call them: those of own memories bear the robot's name."""
+        if not self.robot:
+            return ids
+        return [i if ":" in i.partition("/")[0] else f"{self.robot}:{i}" for i in ids]
+
     def names(self, fresh: bool = False) -> dict[str, list[Place]]:
         """Returns where each memory is, as the name system says it."""
         if not fresh and time.monotonic() - self._asked < _FRESH:

@@ -209,8 +209,8 @@ class Memory:
     def query(self, pattern: Union[str, Iterable[str]] = "*", *, latest: Optional[int] = None, at: Optional[TimeLike] = None,
               nearest: Optional[TimeLike] = None, within: SpanLike = "1s", range: Optional[Range] = None, all: bool = False,
               index: Union[None, int, tuple[int, int]] = None, exactly: Optional[TimeLike] = None, where: str = "", type: str = "",
-              links_to: Union[str, Iterable[str]] = (), fields: Iterable[str] = (), target: str = "both", as_of: Optional[TimeLike] = None,
-              filter_first: bool = False, payload: bool = True, source: str = "any") -> Result:
+              links_to: Union[str, Iterable[str]] = (), links_exactly: bool = False, fields: Iterable[str] = (), target: str = "both",
+              as_of: Optional[TimeLike] = None, filter_first: bool = False, payload: bool = True, source: str = "any") -> Result:
         """Returns snapshots of all entities that match the pattern: the latest of each, if nothing is selected.
 
         ``latest`` is how many of the newest, ``at`` the one in force at a time, ``nearest`` the closest to a time (and not
@@ -221,7 +221,7 @@ class Memory:
         selected only what satisfies it is returned; with ``filter_first`` it is selected among what does.
         Times such as ``-10s`` are told from each entity's newest snapshot on, as ``at="-10s"`` and ``range="-10s.."``.
         ``type`` keeps payloads of a type, or of one that extends it; ``links_to`` those that link to one of these IDs, or to
-        something in it: so a program asks for all that came of an image.
+        something in it, unless ``links_exactly``: so a program asks for all that came of an image.
         ``fields`` returns these members only; ``as_of`` is what was known at a time of arrival.
         """
         if isinstance(fields, str):
@@ -233,8 +233,8 @@ class Memory:
             found = []
             for s in self.query(pattern, payload=False, target=target, source=source):
                 one = self.query(_query.pattern_of(s.entity), **_query.resolved(times, s.time), latest=latest, within=within, all=all, index=index,
-                                 where=where, type=type, links_to=links, fields=fields, target=target, as_of=as_of, filter_first=filter_first,
-                                 payload=payload, source=source)
+                                 where=where, type=type, links_to=links, links_exactly=links_exactly, fields=fields, target=target, as_of=as_of,
+                                 filter_first=filter_first, payload=payload, source=source)
                 found.append(one)
             return Result([s for r in found for s in r], [m for r in found for m in r.missing], [c for r in found for c in r.copies])
         chosen = _query.selectors(latest=latest, at=at, nearest=nearest, within=within, range=range, all=all, index=index, exactly=exactly)
@@ -246,10 +246,11 @@ class Memory:
                 if reply is not None:
                     replies.append(reply)
                     continue
-            encoded = _query.request(p, chosen, where=where, type=type, links_to=links, fields=fields, target=target, as_of=as_of,
-                                     filter_first=filter_first, payload=payload, source=source).SerializeToString()
-            ask = operator.methodcaller("query", encoded)
             memory = _query.memory_of(p)
+            named = self._servers.in_full(links) if memory is not None and ":" in memory else links
+            encoded = _query.request(p, chosen, where=where, type=type, links_to=named, links_exactly=links_exactly, fields=fields, target=target,
+                                     as_of=as_of, filter_first=filter_first, payload=payload, source=source).SerializeToString()
+            ask = operator.methodcaller("query", encoded)
             answers = [self._owned(t, retried(functools.partial(ask, t))) for t in self._servers.all()] if memory is None else [self._answer(memory, ask)]
             replies += [r for r in answers if r is not None]
         result = _merged(replies)
@@ -258,6 +259,40 @@ class Memory:
             if failed is not None:
                 warnings.warn(f"where={where!r} could not be evaluated on {failed.example}: {failed.detail}", stacklevel=2)
         return result
+
+    def _read(self, asked: Mapping[ID, Iterable[Selector]], *, target: str, as_of: Optional[TimeLike], payload: bool) -> Result:
+        """Returns what is selected of each entity, in one request for each server. What no server answers for is missing."""
+        memories: dict[str, dict[ID, Iterable[Selector]]] = {}
+        for entity, chosen in asked.items():
+            memories.setdefault(entity.memory, {})[entity] = chosen
+        shares: dict[Transport, list[str]] = {}
+        for memory in memories:
+            owner = self._servers.owner(memory)
+            if owner is not None:
+                shares.setdefault(owner, []).append(memory)
+
+        def asking(names: list[str]) -> Callable[[Transport], Reply]:
+            part = {entity: chosen for n in names for entity, chosen in memories[n].items()}
+            return operator.methodcaller("query", _query.tree(part, target=target, as_of=as_of, payload=payload).SerializeToString())
+
+        replies = []
+        for transport, names in shares.items():
+            try:
+                replies.append(retried(functools.partial(asking(names), transport)))
+            except errors.Unavailable:
+                continue
+            for n in names:
+                del memories[n]
+        for memory in memories:  # one by one: a copy may answer for it
+            try:
+                reply = self._answer(memory, asking([memory]))
+            except (errors.Unavailable, errors.NotFound) as e:
+                reply = Reply()
+                if isinstance(e, errors.Unavailable) or ":" in memory:  # what a robot that is away has is not known
+                    reply.missing.append(Missing(ID.of(memory), "unreachable", 0, Time(0), Time(0)))
+            if reply is not None:
+                replies.append(reply)
+        return _merged(replies)
 
     def _select(self, entity: ID, chosen: list[Selector], target: int, payload: bool) -> Optional[Reply]:
         return self._answer(entity.memory, lambda t: t.select(entity, chosen, target, payload))
