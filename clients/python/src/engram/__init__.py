@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .poses import Transform
     from .snapshots import Committed, Instance, Missing, Result, Snapshot, Update
     from .stream import CommitStream
+    from .trace import Trace
     from .values import CompressedImage, Enum, Image, PointCloud, Pose, Quaternion, Record, Vector3, image
     from .watch import Watch
     from .windows import Windows
@@ -63,6 +64,7 @@ _LATE = {
     "poses": ("Transform",),
     "snapshots": ("Committed", "Instance", "Missing", "Result", "Snapshot", "Update"),
     "stream": ("CommitStream",),
+    "trace": ("Trace",),
     "values": ("CompressedImage", "Enum", "Image", "PointCloud", "Pose", "Quaternion", "Record", "Vector3", "image"),
     "watch": ("Watch",),
     "windows": ("Windows",),
@@ -73,7 +75,7 @@ __all__ = [
     "AlreadyExists", "Asked", "Canceled", "Closed", "Committed", "CommitStream", "CompressedImage", "Conflict", "Corrupt", "Datum", "Duration", "Enum", "EntityUpdate", "Episode",
     "Error", "Exhausted", "Forbidden", "Frame", "HostedMemory", "ID", "Image", "Instance", "Internal", "Invalid", "Memory", "Missing", "NotFound", "OutOfRange",
     "PointCloud", "Pose", "Predicted", "Quaternion", "Record", "Result", "Segment", "Snapshot", "SpanLike", "Time", "TimeLike", "Timeout", "TooNew", "TooOld",
-    "Transform", "TypeMismatch", "Unavailable", "Unsupported", "Update", "Vector3", "Watch", "Windows", "aio", "connect", "errors", "image", "now",
+    "Trace", "Transform", "TypeMismatch", "Unavailable", "Unsupported", "Update", "Vector3", "Watch", "Windows", "aio", "connect", "errors", "image", "now",
     "open_episode",
 ]
 

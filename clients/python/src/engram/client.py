@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .frame import At, Frame
     from .hosting import HostedMemory
     from .poses import Poses
+    from .trace import Trace
     from .windows import Windows
     from .world import World
 
@@ -70,6 +71,7 @@ class Memory:
                 raise errors.Invalid(f"{name}={seconds!r}", "seconds, more than 0")
         self._servers = Servers(address, credentials, timeout, call_timeout, detection_timeout)
         self._segment_types: dict[tuple[str, ...], str] = {}
+        self._linking: set[ID] = set()  # provider segments in which a trace met payloads that may hold links
 
     def close(self) -> None:
         """Ends all connections."""
@@ -293,6 +295,20 @@ class Memory:
             if reply is not None:
                 replies.append(reply)
         return _merged(replies)
+
+    def trace(self, id: str, *, down: bool = False, depth: int = 20, nodes: int = 1000, memories: Union[str, Iterable[str]] = (),
+              as_of: Optional[TimeLike] = None, target: str = "both") -> "Trace":
+        """Follows links from an entity, whose newest snapshot is taken, a snapshot or an instance: up to all that led to it, or
+        ``down`` to all that came of it; see :class:`engram.trace.Trace` and docs/traces.md.
+
+        ``depth`` is how many links away at most, ``nodes`` how many nodes; ``memories`` are those that links are followed into, such
+        as ``Vision``, ``robot1:Object`` or ``*:Skill``: all that are linked to without it, and of ``down`` those of this
+        robot. ``as_of`` is what was known at a time of arrival. What is not there is a node that says why. NotFound, TooOld or Unavailable
+        if the trace cannot begin, Invalid if it is to begin at a segment or memory.
+        """
+        from .trace import read_trace
+
+        return read_trace(self, id, down=down, depth=depth, nodes=nodes, memories=memories, as_of=as_of, target=target)
 
     def _select(self, entity: ID, chosen: list[Selector], target: int, payload: bool) -> Optional[Reply]:
         return self._answer(entity.memory, lambda t: t.select(entity, chosen, target, payload))

@@ -79,6 +79,7 @@ class Type:
         self.extends = ""
         self.decoder: Any = None  # of module _decode, made when it is needed
         self.encoder: Any = None  # of module _encode
+        self.links: Any = None  # of module _links
 
     def member(self, name: str) -> Member:
         """Returns a member. NotFound names the one with the nearest name."""

@@ -220,6 +220,7 @@ class Memory(_Asynchronous):
     latest = _awaited(_client.Memory.latest)
     get = _awaited(_client.Memory.get)
     query = _awaited(_client.Memory.query)
+    trace = _awaited(_client.Memory.trace)
     predict = _awaited(_client.Memory.predict)
     type = _awaited(_client.Memory.type)
     types = _awaited(_client.Memory.types)
