@@ -42,7 +42,8 @@ class Guide(WithServer):
             os.chdir(folder)
             os.environ.clear()
             os.environ.update(before)
-        for want in ("table [0.4, 0.1, 0.9] 0.9", "did you mean text?", "(120, 160, 3)", "(1000, 2)", "in an hour: 0.6", "hello", "└─ Vision/ImageRGB/camera/left  source_image"):
+        for want in ("table [0.4, 0.1, 0.9] 0.9", "did you mean text?", "(120, 160, 3)", "(1000, 2)", "in an hour: 0.6", "hello",
+                     "└─ Vision/ImageRGB/camera/left  source_image"):
             self.assertIn(want, printed.getvalue())
 
     def test_readme(self):
