@@ -198,7 +198,7 @@ class Traces(Written):
         shown = run("trace", run_, address=self.server.socket).splitlines()
         lines = str(t).splitlines()
         self.assertEqual([line.split("  ")[0] for line in lines], [line.split("  ")[0] for line in shown])
-        self.assertEqual(lines[1].split("  ")[-1], "until 00:00:05.500: engram.skill.Execution")
+        self.assertEqual(lines[1].split("  ")[-1], "to 00:00:05.500: engram.skill.Execution")
         self.assertTrue(any(line.endswith("! not there") for line in lines))
         self.assertEqual(repr(t), f"<Trace up from {run_}: 4 nodes, {len(t.links)} links>")
         self.assertEqual(html.unescape(t._repr_html_()), f"<pre>{t}</pre>")

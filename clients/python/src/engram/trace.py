@@ -105,8 +105,9 @@ class Trace:
         while todo:
             id, member, before, under = todo.pop()
             n = nodes[id]
-            what = "(as above)" if id in shown and below[id] else _what(n)
-            yield before + _visible(n.id.entity), _visible(member), "" if n.time is None else _milliseconds(n.time), what
+            what = "(as above)" if id in shown and not n.missing else _what(n)
+            name, when = (n.id, None) if n.missing else (n.id.entity, n.time)
+            yield before + _visible(name), _visible(member), "" if when is None else _milliseconds(when), what
             if id not in shown:
                 shown.add(id)
                 steps = [(*step, under + "├─ ", under + "│  ") for step in below[id]]
@@ -132,7 +133,10 @@ def _visible(text: str) -> str:
 def _what(n: Node) -> str:
     if n.missing:
         return "! " + n.missing
-    return f"until {_milliseconds(n.snapshots[-1].time)[11:]}: {n.type}" if n.is_activity else n.type
+    if len(n.snapshots) < 2:
+        return n.type
+    first, last = _milliseconds(n.snapshots[0].time), _milliseconds(n.snapshots[-1].time)
+    return f"to {last[11:] if first[:10] == last[:10] else last}: {n.type}"
 
 
 def _is_activity(snapshots: list[Snapshot]) -> bool:
@@ -212,6 +216,11 @@ class _Asks:
         s = r.selector()
         if s is not None:
             self.put(r.to.entity, [s])
+
+    def reads(self, r: _Ref) -> bool:
+        """Reports whether a reference may need no node more than what is asked for: of one entity most are in force together."""
+        s = r.selector()
+        return s is not None and (s[0] == _query.AT_OR_BEFORE and r.to in self.by or self.has(r))
 
     def put(self, entity: ID, selectors: Iterable["Selector"]) -> None:
         self.by.setdefault(entity, {}).update(dict.fromkeys(selectors))
@@ -297,14 +306,16 @@ class _Run:
 
     def trace(self, root: str) -> Trace:
         found = self._resolve([_Ref(None, Time(0), "", _renamed(self.m.robot, "", _root(root)))], 0)
-        missing = self.nodes[0].missing
-        if missing:
-            raise _ERRORS.get(missing, errors.NotFound)(root, f"no trace begins there: {missing}")
+        first = self.nodes[0]
+        if first.missing and self.down and first.id.time is not None:  # what links to it may be there
+            found = [_Visit(0, first.id.instance)]
         follow = self._effects if self.down else self._causes
         depth = 1
         while found:
             found = follow([v for v in found if self._visit(v)], depth)
             depth += 1
+        if first.missing and len(self.nodes) == 1:
+            raise _ERRORS.get(first.missing, errors.NotFound)(root, f"no trace begins there: {first.missing}")
         return Trace(self.down, self.nodes, list(self.links), self.cut, self.copies)
 
     def _visit(self, v: _Visit) -> bool:
@@ -332,10 +343,7 @@ class _Run:
         """Follows the links of visits to what they are to."""
         refs = []
         for v in found:
-            for s in self.nodes[v.node].snapshots:
-                for i, instance in enumerate(s.instances):
-                    if v.instance in (None, i):
-                        refs += [_Ref(_Visit(v.node, i), s.time, member, to) for member, to in self._links_of(s, instance) if self._follows(to.memory)]
+            refs += [_Ref(_Visit(v.node, i), t, member, to) for i, t, member, to in self._held(self.nodes[v.node], v.instance) if self._follows(to.memory)]
         if depth > self.depth:
             self.cut += len(refs)
             return []
@@ -344,9 +352,10 @@ class _Run:
     def _resolve(self, refs: list[_Ref], depth: int) -> list[_Visit]:
         """Finds out what links are to, adds nodes and links, and returns what is to be followed then."""
         kept, wanted = [], _Asks()
-        room = self.most - len(self.nodes)
+        room = self.most - len(self.nodes) + _MOST_ASKED  # of what is read some may be one node
+        cut = set()
         for r in refs:
-            if _above_instance(r.to) not in self.at and (r.to.level < 4 or not wanted.has(r)):
+            if _above_instance(r.to) not in self.at and not wanted.reads(r):
                 if room == 0:
                     self.cut += 1
                     continue
@@ -362,13 +371,14 @@ class _Run:
                 if instance >= len(n.snapshots[0]):
                     n, instance = Node(r.to, depth, [], _ABSENT), None
             if n.id not in self.at and len(self.nodes) >= self.most:
-                self.cut += 1
+                cut.add(n.id)
                 continue
             to = self._add(n)
             if r.visit is not None:
                 self._link(r.visit.node, to, r.member, r.to)
             if n.snapshots:
                 found[_Visit(to, instance)] = None
+        self.cut += len(cut)
         return list(found)
 
     def _follows(self, memory: str) -> bool:
@@ -405,31 +415,40 @@ class _Run:
 
     def _linking_to(self, causes: list[_Visit]) -> list[ID]:
         """Returns the IDs of snapshots that may link to causes, sorted."""
-        into: list[ID] = []
-        exactly: list[ID] = []
-        start = _MAX
-        for v in causes:
-            n = self.nodes[v.node]
-            into.append(n.id)
-            if not n.is_activity:
-                exactly.append(n.id.entity)
-                start = min(start, n.snapshots[0].time)
+        into = [self.nodes[v.node].id for v in causes]
+        in_force = [n for v in causes for n in [self.nodes[v.node]] if not n.is_activity and not n.missing]
+        found, cut = self._linking(into, False, all=True)
+        if in_force:
+            start = min(n.snapshots[0].time for n in in_force)
+            entities, more = self._linking([n.id.entity for n in in_force], True, range=(start, None))
+            if more:  # too many for all of the time: each for its own
+                entities, more = {}, False
+                for n in in_force:
+                    t = n.snapshots[0].time
+                    later = self.m.query(_query.pattern_of(n.id.entity), range=(t + 1, None), payload=False, as_of=self.as_of, target=self.target)
+                    one, enough = self._linking([n.id.entity], True, range=(t, later[0].time if later else None))
+                    entities.update(one)
+                    more = more or enough
+            found.update(entities)
+            cut = cut or more
+        self.cut += cut
+        return sorted(found, key=found.__getitem__)
+
+    def _linking(self, to: list[ID], exactly: bool, **selection: Any) -> tuple[dict[ID, tuple[Any, ...]], bool]:
+        """Returns the IDs of what links to some IDs, with what sorts them, and whether there are more."""
         found: dict[ID, tuple[Any, ...]] = {}
 
-        def enough(asked: Callable[[str], Result]) -> bool:
-            for r in self._everywhere(asked):
-                for first in range(0, len(r), _PART):
-                    for s in r[first:first + _PART]:
-                        found.setdefault(s.id, (*s.entity.parts, s.time))
-                    if len(found) > self.most:
-                        self.cut += 1
-                        return True
-            return False
+        def asked(pattern: str) -> Result:
+            return self.m.query(pattern, links_to=to, links_exactly=exactly, payload=False, filter_first=True, as_of=self.as_of, target=self.target,
+                                **selection)
 
-        common: dict[str, Any] = {"payload": False, "filter_first": True, "as_of": self.as_of, "target": self.target}
-        if not enough(lambda p: self.m.query(p, all=True, links_to=into, **common)) and exactly:
-            enough(lambda p: self.m.query(p, range=(start, None), links_to=exactly, links_exactly=True, **common))
-        return sorted(found, key=found.__getitem__)
+        for r in self._everywhere(asked):
+            for first in range(0, len(r), _PART):
+                for s in r[first:first + _PART]:
+                    found.setdefault(s.id, (*s.entity.parts, s.time))
+                if len(found) > self.most:
+                    return found, True
+        return found, False
 
     def _everywhere(self, asked: Callable[[str], Result]) -> Iterator[Result]:
         """Yields what the memories say that links are followed into. Unavailable if none of them can say anything."""
@@ -457,16 +476,18 @@ class _Run:
         for v in causes:
             of.setdefault(self.nodes[v.node].id.entity, []).append(v)
         found, in_force = [], _Asks()
+        met = set()  # activities, of which there may be several snapshots
         for r in refs:
-            s = r.find(got.of(r.to.entity))
-            for i, instance in enumerate(s.instances if s is not None else []):  # it may have gone meanwhile
-                assert s is not None
-                for member, to in self._links_of(s, instance):
-                    for v in of.get(to.entity, []):
-                        link = _Ref(v, s.time, member, to)
-                        if to.level == 4 and not self.nodes[v.node].is_activity:
-                            in_force.add(link)
-                        found.append(_Match(got.node(r, depth), i, link))
+            effect = got.node(r, depth)
+            if effect.missing or effect.id in met:  # it went meanwhile, or was looked at
+                continue
+            met.add(effect.id)
+            for i, t, member, to in self._held(effect, None):
+                for v in of.get(to.entity, []):
+                    link = _Ref(v, t, member, to)
+                    if to.level == 4 and not self.nodes[v.node].is_activity:
+                        in_force.add(link)
+                    found.append(_Match(effect, i, link))
         then = _Loaded()
         self._read(in_force, then, payload=False)
         return [m for m in found if self._is_to(m.link, then)]
@@ -477,9 +498,12 @@ class _Run:
         n = self.nodes[r.visit.node]
         if n.is_activity:
             return True
-        s = r.find(in_force.of(r.to) if r.to.level == 4 else n.snapshots)
+        if r.to.level == 4:
+            s = r.find(in_force.of(r.to))
+            return s is not None and s.time == n.time
         i = r.to.instance
-        return s is not None and s.time == n.snapshots[0].time and (i is None or i < len(s) and r.visit.instance in (None, i))
+        there = bool(n.missing) or i is None or i < len(n.snapshots[0])
+        return r.to.time == n.time and there and (i is None or r.visit.instance in (None, i))
 
     # Reading
 
@@ -514,12 +538,28 @@ class _Run:
         had = {(c.memory, c.server) for c in self.copies}
         self.copies += [c for c in r.copies if (c.memory, c.server) not in had]
 
+    def _held(self, n: Node, instance: Optional[int]) -> list[tuple[int, Time, str, ID]]:
+        """Returns the links of a node's snapshots, of one instance or of all: which has it, when, its member, what it is to. Of an
+        activity one that stands in several snapshots counts in the first: what an entity is later, it was not begun for."""
+        found = []
+        had: set[tuple[str, ID]] = set()
+        for s in n.snapshots:
+            for i, of in enumerate(s.instances):
+                if instance not in (None, i):
+                    continue
+                for member, to in self._links_of(s, of):
+                    if n.is_activity and (member, to) in had:
+                        continue
+                    had.add((member, to))
+                    found.append((i, s.time, member, to))
+        return found
+
     def _links_of(self, s: Snapshot, instance: Instance) -> list[tuple[str, ID]]:
         """Returns the links of an instance, named as here."""
         t = self._type(instance.type)
         if t is None:
             return []
-        return [(member, _renamed(self.m.robot, s.entity.memory, id)) for member, id in _links.links(t, instance.data)]
+        return [(_plain(member), _renamed(self.m.robot, s.entity.memory, id)) for member, id in _links.links(t, instance.data)]
 
     def _may_hold(self, name: str) -> bool:
         t = self._type(name)
@@ -533,6 +573,15 @@ class _Run:
             except errors.NotFound:
                 self.types[name] = None
         return self.types[name]
+
+
+_FIRST = re.compile(r'\["([^\\"\[\].]*)"\](.*)', re.DOTALL)
+
+
+def _plain(member: str) -> str:
+    """Writes the first member of a payload without a type as that of one with a type: ["to"][0] as to[0]."""
+    m = _FIRST.fullmatch(member)
+    return m.group(1) + m.group(2) if m else member
 
 
 def _provider(entity: ID) -> ID:
