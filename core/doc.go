@@ -28,6 +28,7 @@
 //	ltm/admin              the interface by which a long-term memory is administered
 //	ltm/api                the calls for that: messages of api/, server and client
 //	ltm/internal/catalogue which episode holds what
+//	ltm/internal/digests   what indexes take of an episode's versions, kept beside it
 //	ltm/internal/names     the names of the codecs
 //	ltm/internal/vector    rows of numbers and texts in few bytes
 //

@@ -72,11 +72,12 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	started = true
 	s.recorder = r
 	s.account.counts.Store(&r.counts)
-	w.Indexes().Keep(archive{r, &s.disk})
+	w.Indexes().Keep(archive{r, &s.disk, &s.digester})
 	s.begun.Store(true)
 	s.ruleSet.start()
 	s.forgetting.reserve.take()
 	s.forgetter.start()
+	s.digester.start()
 	return b, nil
 }
 

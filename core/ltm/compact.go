@@ -102,8 +102,8 @@ func (a *episodeFolder) merge(ctx context.Context, group []*handle) (episode.Inf
 	labels := map[string]string{}
 	var paths, names []string
 	for _, h := range group {
-		h.edit.Lock()
-		defer h.edit.Unlock()
+		h.lockEdit()
+		defer h.unlockEdit()
 		if err := a.isCurrent(h); err != nil {
 			return episode.Info{}, err
 		}

@@ -43,7 +43,8 @@
 // episodeFolder changes sealed ones, for the compactor, the repairer and the forgetter; the
 // forgetter carries out the orders of the orderBook and what retention finds due, and the
 // ledger tells of it; the keeper knows what marks, kept episodes and links protect; the
-// ruleSet follows standing rules; the reader answers from both memories; the recaller puts
+// ruleSet follows standing rules; the digester keeps beside sealed episodes what indexes take of
+// them; the reader answers from both memories; the recaller puts
 // what is on disk back into the working memory; past serves holders of copies; administration shows
 // what there is and sets policies.
 //
@@ -51,7 +52,8 @@
 //
 // The order of locks: the one of forgetting, a handle's edit lock, then the set of episodes,
 // then a handle's own; and of marks: keeper.marking, then growth, then state. No lock that a
-// reader takes is held while something is written.
+// reader takes is held while something is written. The digester holds an edit lock for long,
+// and gives way to who waits for it.
 //
 // # Forgetting
 //

@@ -80,8 +80,8 @@ func (rep *repairer) Verify(ctx context.Context, name string) ([]episode.Problem
 		}
 		return nil, engram.Errorf(engram.Conflict, name, "the episode is being written; seal it first")
 	}
-	h.edit.Lock() // it is not to be replaced meanwhile
-	defer h.edit.Unlock()
+	h.lockEdit() // it is not to be replaced meanwhile
+	defer h.unlockEdit()
 	return episode.Verify(ctx, h.path(), rep.folder.disk.episodes.options)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/ltm/episode"
+	"github.com/seed-301d4374/engram/core/ltm/internal/digests"
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
@@ -109,12 +110,12 @@ func (a *episodeFolder) dropLeftovers() error {
 }
 
 // removeFiles removes files of episodes, first what could not be removed of them when they
-// were sealed.
+// were sealed, and what is kept beside them.
 func (a *episodeFolder) removeFiles(names []string) error {
-	all := make([]string, 0, 2*len(names))
+	all := make([]string, 0, 4*len(names))
 	for _, name := range names {
 		if strings.HasSuffix(name, sealedExt) {
-			all = append(all, openName(name))
+			all = append(all, openName(name), name+digests.Unfinished, name+digests.Ext)
 		}
 		all = append(all, name)
 	}
@@ -151,15 +152,21 @@ func (a *episodeFolder) edit(ctx context.Context, name string, change func(path 
 // replace is edit for an episode as it stands.
 func (a *episodeFolder) replace(ctx context.Context, h *handle, change func(path string, o episode.Options) (episode.Info, error), noting func(*version, []episode.Entity)) error {
 	name := h.name
-	h.edit.Lock()
-	defer h.edit.Unlock()
+	h.lockEdit()
+	defer h.unlockEdit()
 	if err := a.isCurrent(h); err != nil {
 		return err
 	}
 	if err := a.disk.episodes.hold(h); err != nil {
 		return err
 	}
-	info, err := change(h.path(), a.disk.episodes.options)
+	// Before the episode is another one; the same sync of the folder makes both durable.
+	h.digests.Store(nil)
+	err := a.dropDigests(name)
+	var info episode.Info
+	if err == nil {
+		info, err = change(h.path(), a.disk.episodes.options)
+	}
 	if err != nil {
 		a.disk.episodes.letGo(h)
 		return err
@@ -191,17 +198,22 @@ func (a *episodeFolder) isCurrent(h *handle) error {
 // dropFile deletes a sealed episode's file, of which everything that is known is forgotten.
 func (a *episodeFolder) dropFile(ctx context.Context, h *handle, known *cut) error {
 	name := h.name
-	h.edit.Lock()
-	defer h.edit.Unlock()
+	h.lockEdit()
+	defer h.unlockEdit()
 	if err := a.isCurrent(h); err != nil {
 		return err
 	}
 	if err := a.disk.episodes.hold(h); err != nil {
 		return err
 	}
+	h.digests.Store(nil)
+	err := a.dropDigests(name)
 	// First nobody finds it, then it is gone: a crash between the two leaves an episode
 	// that is found again.
-	if err := a.disk.catalogue.Remove(ctx, name); err != nil {
+	if err == nil {
+		err = a.disk.catalogue.Remove(ctx, name)
+	}
+	if err != nil {
 		a.disk.episodes.letGo(h)
 		return err
 	}

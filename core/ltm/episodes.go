@@ -28,9 +28,11 @@ type handle struct {
 	// not; the set's.
 	since, until uint64
 
-	// edit is held by who rewrites or drops the episode. It is taken before any other
-	// lock of the store.
-	edit sync.Mutex
+	// edit is held by who rewrites or drops the episode, verifies it, or writes what is kept
+	// beside it. It is taken before any other lock of the store.
+	edit    sync.Mutex
+	wanted  atomic.Int32         // by how many, for whom the digester gives way
+	digests atomic.Pointer[kept] // what is kept beside it; nil if nobody has looked yet
 
 	mu struct {
 		sync.Mutex

@@ -228,3 +228,31 @@ func (s *Store) Flush(ctx context.Context) error {
 func ReplaceReserved(fs vfs.FS, dir, path string, text []byte) error {
 	return newReserve(fs, dir).replaceFile(fs, path, text)
 }
+
+// KeepDigests writes what indexes keep beside episodes, as it is done by itself now and then.
+func (s *Store) KeepDigests(ctx context.Context) {
+	s.digester.passing.Lock()
+	s.digester.refused, s.digester.swept = retry{}, false
+	s.digester.passing.Unlock()
+	s.digester.work(ctx)
+}
+
+// StopDigester has what indexes keep written by KeepDigests alone.
+func (s *Store) StopDigester() { s.digester.close() }
+
+// LookAgain has what is beside episodes looked at again, as after a start.
+func (s *Store) LookAgain() {
+	for _, h := range s.disk.episodes.current().sealed {
+		h.digests.Store(nil)
+	}
+}
+
+// IsWanted reports whether somebody waits to rewrite or to drop an episode.
+func (s *Store) IsWanted() bool {
+	for _, h := range s.disk.episodes.current().sealed {
+		if h.wanted.Load() > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -11,6 +11,7 @@ type Figures struct {
 	LogFailing int    // logs that cannot be written just now
 	LogLosses  int    // what logs have lost, in this epoch and earlier ones
 	Closing    bool   // Close was called
+	Undigested int    // sealed episodes whose payloads are read to fill a secondary index; nothing is kept beside them yet
 }
 
 // Figures returns the figures; all are 0 before [Store.Begin].
@@ -33,6 +34,7 @@ func (a *administration) Figures() Figures {
 			f.LogFailing++
 		}
 	}
+	f.Undigested = len(undigested(a.disk.episodes.current(), a.wm.Indexes().Digesters()))
 	f.Stalled = f.Stalled || f.Closing && f.LogFailing > 0
 	return f
 }

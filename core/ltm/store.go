@@ -120,6 +120,7 @@ type Store struct {
 	past
 	administration
 	aheads
+	digester
 }
 
 // env is what every part of a store works with.
@@ -192,6 +193,7 @@ func (s *Store) compose() {
 	s.recaller = recaller{e, &s.policies, &s.account, &s.forgetting, &s.reader}
 	s.past = past{e, &s.state, &s.policies, &s.account, &s.disk}
 	s.aheads.env, s.aheads.disk = e, &s.disk
+	s.digester.env, s.digester.disk, s.digester.folder = e, &s.disk, &s.episodeFolder
 	s.administration = administration{e, &s.policies, &s.account, &s.state, &s.disk, &s.logs, &s.repairer}
 }
 
@@ -337,6 +339,7 @@ func (s *Store) Close() error {
 
 func (s *Store) release() error {
 	var errs []error
+	s.digester.close()
 	s.forgetter.close()
 	s.ruleSet.close()
 	if s.recorder != nil {

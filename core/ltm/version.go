@@ -51,11 +51,12 @@ type episodeSet struct {
 		pinned  []*version // that somebody reads
 		leaving []*handle  // whose files go; a version may still name them
 	}
-	idle idleFiles
+	idle     idleFiles
+	givesWay chan struct{} // somebody wants to edit an episode
 }
 
 func newEpisodeSet(dir string, o episode.Options, log *slog.Logger) *episodeSet {
-	s := &episodeSet{dir: dir, options: o, log: log, rewriting: func(uint64) {}}
+	s := &episodeSet{dir: dir, options: o, log: log, rewriting: func(uint64) {}, givesWay: make(chan struct{}, 1)}
 	s.now.Store(&version{set: s, sealed: map[string]*handle{}})
 	return s
 }

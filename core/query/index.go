@@ -20,8 +20,8 @@ import (
 // An index needs no locks: Add is called alone, the others at the same time as each other.
 type Index interface {
 	// Add takes notice of a version, in no particular order, of some more than once. The
-	// snapshot is shared: not to be changed, and not to be kept. Its payloads have their
-	// bytes if the index was registered so.
+	// snapshot is shared: not to be changed, and not to be kept. From an archive its payloads
+	// come without their bytes; an index that needs these is a [Digester].
 	Add(entity engram.ID, s *engram.Snapshot)
 	// Candidates calls yield with the entities of which a version may be what r asks for, each
 	// with the times that such versions may have, ascending, or nil if they may have any; until it
@@ -30,6 +30,27 @@ type Index interface {
 	Candidates(r Request, yield func(entity engram.ID, times []engram.Time) bool) (known bool)
 	// Size returns what the index holds.
 	Size() IndexSize
+}
+
+// Digester is an index that looks into payloads. What it takes of a version are a few bytes, its
+// digest. An archive may keep digests beside what it stores, so that payloads need not be
+// read again. Add is Digest and AddDigest.
+type Digester interface {
+	Index
+	// Format names the form of digests, with a version, such as "links 1". What was kept in
+	// another one is made anew.
+	Format() string
+	// Takes reports whether the bytes of payloads of the type of that name are needed, as far as
+	// types are known; others come without.
+	Takes(typ string) bool
+	// Digest appends to dst what the index takes of a version; nothing if that is nothing. It
+	// depends on the version and on the types of its payloads alone, not on who asks or when:
+	// what may change between two runs of a program belongs into AddDigest. Like Format and
+	// Takes it may be called at any time, by any number of goroutines.
+	Digest(dst []byte, s *engram.Snapshot) []byte
+	// AddDigest is Add for a version of which there is the digest alone, at least one byte, which
+	// is not to be kept. Corrupt says that it is none of this format. Like Add it is called alone.
+	AddDigest(entity engram.ID, t engram.Time, digest []byte) error
 }
 
 // IndexSize is what an index holds: entries, such as one for each entity and value, and

@@ -2,13 +2,14 @@ package query
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
 )
 
-// LinkIndex is the index of links: it knows of [LinksTo]. It needs payloads.
+// LinkIndex is the index of links: it knows of [LinksTo].
 type LinkIndex struct {
 	naming  Naming
 	types   *idf.Registry
@@ -16,7 +17,10 @@ type LinkIndex struct {
 	number  map[engram.ID]uint32 // of a source
 	to      map[engram.ID]*linked
 	entries int
+	digest  []byte // of Add, to be used again
 }
+
+var _ Digester = (*LinkIndex)(nil)
 
 // NewLinkIndex returns an empty index of links in payloads of types that a registry has.
 func NewLinkIndex(naming Naming, types *idf.Registry) Index {
@@ -44,7 +48,21 @@ const (
 
 // Add implements [Index].
 func (x *LinkIndex) Add(entity engram.ID, s *engram.Snapshot) {
-	source, known := x.number[entity]
+	x.digest = x.Digest(x.digest[:0], s)
+	_ = x.AddDigest(entity, s.Time, x.digest) // it is one
+}
+
+// Format implements [Digester].
+func (x *LinkIndex) Format() string { return "links 1" }
+
+// Takes implements [Digester].
+func (x *LinkIndex) Takes(typ string) bool {
+	t, ok := x.types.Get(typ)
+	return ok && t.Has(idf.KindLink)
+}
+
+// Digest implements [Digester]: each link as the payload has it, behind its length as an unsigned varint.
+func (x *LinkIndex) Digest(dst []byte, s *engram.Snapshot) []byte {
 	for i := range s.Instances {
 		p := &s.Instances[i].Payload
 		t, ok := x.types.Get(p.Type)
@@ -52,19 +70,37 @@ func (x *LinkIndex) Add(entity engram.ID, s *engram.Snapshot) {
 			continue
 		}
 		_ = t.Walk(p.Bytes, idf.KindLink, func(f *idf.Found) bool { // a damaged payload was refused at its commit
-			link, err := engram.Parse(string(f.Bytes))
-			if err != nil || link.IsRoot() {
-				return true
+			if len(f.Bytes) > 0 { // else it is a link to nothing
+				dst = append(binary.AppendUvarint(dst, uint64(len(f.Bytes))), f.Bytes...)
 			}
-			if !known {
-				known, source = true, uint32(len(x.sources))
-				x.sources = append(x.sources, entity)
-				x.number[entity] = source
-			}
-			x.add(x.naming.Link(entity, link), linkOf{engram.MinTime, s.Time, source})
 			return true
 		})
 	}
+	return dst
+}
+
+// AddDigest implements [Digester].
+func (x *LinkIndex) AddDigest(entity engram.ID, t engram.Time, digest []byte) error {
+	source, known := x.number[entity]
+	for len(digest) > 0 {
+		n, head := binary.Uvarint(digest)
+		if head <= 0 || n > uint64(len(digest)-head) {
+			return engram.Errorf(engram.Corrupt, entity.String(), "what is kept of its links is not whole")
+		}
+		text := digest[head:][:n]
+		digest = digest[head:][n:]
+		link, err := engram.Parse(string(text))
+		if err != nil || link.IsRoot() {
+			continue
+		}
+		if !known {
+			known, source = true, uint32(len(x.sources))
+			x.sources = append(x.sources, entity)
+			x.number[entity] = source
+		}
+		x.add(x.naming.Link(entity, link), linkOf{engram.MinTime, t, source})
+	}
+	return nil
 }
 
 func (x *LinkIndex) add(link engram.ID, of linkOf) {

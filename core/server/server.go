@@ -96,7 +96,7 @@ func New(c Config) (*Server, error) {
 	s.hosting.s = s
 	s.hosts = hosting.New(&s.hosting, s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	links := wm.IndexOptions{New: func() query.Index { return query.NewLinkIndex(query.Naming(s.robot), s.wm.Registry()) }, NeedsPayloads: true}
+	links := wm.IndexOptions{New: func() query.Index { return query.NewLinkIndex(query.Naming(s.robot), s.wm.Registry()) }}
 	if err := s.Indexes().Register("links", links); err != nil {
 		return nil, err
 	}

@@ -23,8 +23,9 @@ import (
 //
 // To write an index is to write the three functions of [query.Index] over snapshots,
 // without locks, clock or I/O. The example registers one, asks it, takes a view, and looks
-// at what it names; [query.TypeIndex] is another. An index that needs payloads says so
-// ([IndexOptions]); filling it reads them from disk.
+// at what it names; [query.TypeIndex] is another. An index that looks into payloads is a
+// [query.Digester]: what it takes of them the archive may keep, so that it is not read from
+// them each time.
 type Indexes struct {
 	w    *WM
 	runs sync.WaitGroup
@@ -40,9 +41,6 @@ type Indexes struct {
 type IndexOptions struct {
 	// New makes an empty index. It is called whenever the index is filled.
 	New func() query.Index
-	// NeedsPayloads has versions come with their payloads' bytes from an archive, too,
-	// where reading them takes much longer.
-	NeedsPayloads bool
 	// MaxBytes bounds the index, as its Size tells it; one that grows beyond it is thrown
 	// away and not filled again. Default 256 MiB.
 	MaxBytes int64
@@ -56,8 +54,14 @@ type Archive interface {
 	// EachVersion calls visit with every version in the archive, superseded ones too, some
 	// perhaps more than once, once it has all of this epoch's updates up to a number; and
 	// unread with the entities of which it cannot read something. An error says that not
-	// all were visited.
-	EachVersion(ctx context.Context, upTo uint64, payloads bool, visit func(engram.ID, *engram.Snapshot), unread func(engram.ID)) error
+	// all were visited. Payloads have no bytes.
+	EachVersion(ctx context.Context, upTo uint64, visit func(engram.ID, *engram.Snapshot), unread func(engram.ID)) error
+	// EachDigest is EachVersion for a Digester: visit is called with the digests of all
+	// versions that have one, which are valid during the call. A Digester of that format made
+	// them, now or in an earlier run of the program, of payloads of the same types. If visit
+	// finds one Corrupt, those that are made now are visited as well; any other error of it
+	// ends the call.
+	EachDigest(ctx context.Context, upTo uint64, of query.Digester, visit func(engram.ID, engram.Time, []byte) error, unread func(engram.ID)) error
 }
 
 // Indexes returns the memory's secondary indexes.
@@ -76,10 +80,23 @@ func (x *Indexes) Register(name string, o IndexOptions) error {
 		return engram.Errorf(engram.AlreadyExists, name, "an index of that name is registered; remove it first")
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	digester, _ := o.New().(query.Digester)
 	x.mu.list = slices.Insert(x.mu.list, at, &index{
-		of: x, name: name, o: o, ctx: ctx, stop: stop, wake: make(chan struct{}, 1), moved: make(chan struct{}),
+		of: x, name: name, o: o, digester: digester, ctx: ctx, stop: stop, wake: make(chan struct{}, 1), moved: make(chan struct{}),
 	})
 	return nil
+}
+
+// Digesters returns an empty one of each index that looks into payloads, for who keeps what
+// they take of versions: only what may be called at any time is to be called.
+func (x *Indexes) Digesters() (all []query.Digester) {
+	list, _ := x.all()
+	for _, i := range list {
+		if i.digester != nil {
+			all = append(all, i.digester)
+		}
+	}
+	return all
 }
 
 // Remove throws an index away; it is no error if there is none of that name.
@@ -282,9 +299,11 @@ type index struct {
 	of   *Indexes
 	name string
 	o    IndexOptions
-	ctx  context.Context // ends with the index
-	stop context.CancelFunc
-	wake chan struct{} // somebody asks
+	// digester is an empty index, nil if it is none that looks into payloads.
+	digester query.Digester
+	ctx      context.Context // ends with the index
+	stop     context.CancelFunc
+	wake     chan struct{} // somebody asks
 
 	mu       sync.RWMutex
 	asked    bool
@@ -438,12 +457,7 @@ func (i *index) fill() bool {
 		}
 	}
 	if archive != nil {
-		err := archive.EachVersion(i.ctx, from, i.o.NeedsPayloads, f.add, func(entity engram.ID) {
-			i.mu.Lock()
-			i.unsure[entity] = true
-			i.mu.Unlock()
-		})
-		if err != nil {
+		if f.addAll(archive, from) != nil {
 			return false
 		}
 	}
@@ -469,12 +483,41 @@ type filling struct {
 	failed bool
 }
 
-// add adds a version, and now and then those that have come meanwhile.
+// addAll adds what an archive has.
+func (f *filling) addAll(a Archive, upTo uint64) error {
+	unread := func(entity engram.ID) {
+		f.i.mu.Lock()
+		f.i.unsure[entity] = true
+		f.i.mu.Unlock()
+	}
+	d, ok := f.next.(query.Digester)
+	if !ok {
+		return a.EachVersion(f.i.ctx, upTo, f.add, unread)
+	}
+	return a.EachDigest(f.i.ctx, upTo, d, func(entity engram.ID, t engram.Time, digest []byte) error {
+		if f.failed {
+			return errFilling
+		}
+		err := d.AddDigest(entity, t, digest)
+		f.count()
+		return err
+	}, unread)
+}
+
+// errFilling says that what is visited is not taken any more.
+var errFilling = engram.Errorf(engram.Unavailable, "", "more came than the index could take while it was filled")
+
+// add adds a version.
 func (f *filling) add(entity engram.ID, s *engram.Snapshot) {
 	if f.failed {
 		return
 	}
 	f.next.Add(entity, s)
+	f.count()
+}
+
+// count counts what was added, and now and then adds what has come meanwhile.
+func (f *filling) count() {
 	if f.added++; f.added%1024 == 0 {
 		f.failed = !f.pull() || f.i.ctx.Err() != nil
 	}

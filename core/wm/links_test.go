@@ -25,7 +25,7 @@ func TestLinkIndexFindsWhatThereIs(t *testing.T) {
 		bounds := engram.Bounds{MaxCount: r.IntN(2) * 60}
 		one := memory(t, wm.Config{Now: clock, Types: testTypes}, bounds, engram.Bounds{})
 		two := memory(t, wm.Config{Now: clock, Types: testTypes}, bounds, engram.Bounds{})
-		if err := one.Indexes().Register("links", wm.IndexOptions{New: func() asking.Index { return asking.NewLinkIndex("", testTypes) }, NeedsPayloads: true}); err != nil {
+		if err := one.Indexes().Register("links", wm.IndexOptions{New: func() asking.Index { return asking.NewLinkIndex("", testTypes) }}); err != nil {
 			t.Fatal(err)
 		}
 		entity := func() engram.ID { return modelID(string(rune('a' + r.IntN(6)))) }
@@ -116,7 +116,7 @@ func BenchmarkLinksTo(b *testing.B) {
 	const sources, each = 10_000, 100
 	w := memory(b, wm.Config{}, engram.Bounds{}, engram.Bounds{})
 	defer w.Close()
-	if err := w.Indexes().Register("links", wm.IndexOptions{New: func() asking.Index { return asking.NewLinkIndex("", testTypes) }, NeedsPayloads: true}); err != nil {
+	if err := w.Indexes().Register("links", wm.IndexOptions{New: func() asking.Index { return asking.NewLinkIndex("", testTypes) }}); err != nil {
 		b.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -161,7 +161,7 @@ func BenchmarkCommitLinks(b *testing.B) {
 			w := memory(b, wm.Config{}, engram.Bounds{MaxCount: 100}, engram.Bounds{})
 			defer w.Close()
 			if indexed {
-				if err := w.Indexes().Register("links", wm.IndexOptions{New: func() asking.Index { return asking.NewLinkIndex("", testTypes) }, NeedsPayloads: true}); err != nil {
+				if err := w.Indexes().Register("links", wm.IndexOptions{New: func() asking.Index { return asking.NewLinkIndex("", testTypes) }}); err != nil {
 					b.Fatal(err)
 				}
 				if err := w.Indexes().Await(b.Context(), "links"); err != nil {

@@ -61,6 +61,34 @@ func (t *fileTail) read(off int64, n uint64) ([]byte, error) {
 	return b, nil
 }
 
+const footerRecord = recordHead + footerLen
+
+// footer reads the end of the file: where the summary begins and the footer does, and the
+// footer's record.
+func (t *fileTail) footer() (start, end int64, record []byte, err error) {
+	end = t.size - int64(len(mcap.Magic)) - footerRecord
+	unsealed := engram.Errorf(engram.Corrupt, "", "the file does not end with a footer: it was cut, or never sealed; repair it")
+	if end < int64(len(mcap.Magic)) {
+		return 0, 0, nil, unsealed
+	}
+	last, err := t.read(end, footerRecord+uint64(len(mcap.Magic)))
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	op, content, rest, ok := cutRecord(last)
+	if !ok || op != mcap.OpFooter || len(content) != footerLen || string(rest) != string(mcap.Magic) {
+		return 0, 0, nil, unsealed
+	}
+	start = int64(binary.LittleEndian.Uint64(content))
+	if start <= 0 || start > end {
+		return 0, 0, nil, engram.Errorf(engram.Corrupt, "", "the footer says that the summary begins at %d", start)
+	}
+	return start, end, last, nil
+}
+
+// summaryCRC returns the summary's CRC that a footer's record has.
+func summaryCRC(footer []byte) uint32 { return binary.LittleEndian.Uint32(footer[footerRecord-4:]) }
+
 // readSummary reads the end of a sealed episode; withChunks also the chunk indices.
 func readSummary(f vfs.File, path string, withChunks bool) (*summary, error) {
 	st, err := f.Stat()
@@ -89,31 +117,17 @@ func parseSummary(f vfs.File, size int64, withChunks bool) (*summary, error) {
 	}
 	t.tail, t.from = tail, from
 
-	const footerRecord = recordHead + footerLen
-	end := size - int64(len(mcap.Magic)) - footerRecord
-	unsealed := engram.Errorf(engram.Corrupt, "", "the file does not end with a footer: it was cut, or never sealed; repair it")
-	if end < int64(len(mcap.Magic)) {
-		return nil, unsealed
-	}
-	last, err := t.read(end, footerRecord+uint64(len(mcap.Magic)))
+	start, end, last, err := t.footer()
 	if err != nil {
 		return nil, err
 	}
-	op, content, rest, ok := cutRecord(last)
-	if !ok || op != mcap.OpFooter || len(content) != footerLen || string(rest) != string(mcap.Magic) {
-		return nil, unsealed
-	}
-	s := &summary{schemas: map[uint16]*mcap.Schema{}, channels: map[uint16]*mcap.Channel{}}
-	s.start = int64(binary.LittleEndian.Uint64(content))
-	if s.start <= 0 || s.start > end {
-		return nil, engram.Errorf(engram.Corrupt, "", "the footer says that the summary begins at %d", s.start)
-	}
+	s := &summary{schemas: map[uint16]*mcap.Schema{}, channels: map[uint16]*mcap.Channel{}, start: start}
 	b, err := t.read(s.start, uint64(end-s.start))
 	if err != nil {
 		return nil, err
 	}
 	crc := crc32.Update(crcIEEE(b), crc32.IEEETable, last[:footerRecord-4])
-	if want := binary.LittleEndian.Uint32(content[16:]); want != crc {
+	if want := summaryCRC(last); want != crc {
 		return nil, engram.Errorf(engram.Corrupt, "", "the CRC of the summary does not fit it; repair the episode")
 	}
 	if err := s.parseRecords(b, withChunks); err != nil {

@@ -249,6 +249,7 @@ func (e *emitter) recorder(f ltm.Figures) {
 	e.counter("engram_recorder_lost_versions_total", "Versions that could not be recorded.", float64(f.Lost))
 	e.gauge("engram_log_bytes", "Bytes of the log's files.", float64(f.LogBytes))
 	e.gauge("engram_logs_failing", "Logs that cannot be written.", float64(f.LogFailing))
+	e.gauge("engram_episodes_without_digests", "Sealed episodes whose payloads are read to fill a secondary index.", float64(f.Undigested))
 	e.gauge("engram_log_losses", "Parts of logs that were on the disk and were found gone or damaged, in this epoch and earlier ones.", float64(f.LogLosses))
 }
 
