@@ -147,3 +147,19 @@ func SplitName(name string) (robot, memory string) {
 	}
 	return "", name
 }
+
+// Renamed returns what a robot to calls what a robot from calls id. Each calls its own memories without its name, and others'
+// with theirs. A name is empty of a robot that has none.
+func (id ID) Renamed(from, to string) ID {
+	robot, name := SplitName(id.Memory())
+	if robot == "" {
+		robot = from
+	}
+	if robot != "" && robot != to {
+		name = robot + ":" + name
+	}
+	if there, err := id.InMemory(name); err == nil {
+		return there
+	}
+	return id // no memory has such a name
+}

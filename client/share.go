@@ -91,10 +91,13 @@ func (sh *share) standIn(tried map[*conn]bool) (s shares) {
 
 // query returns what the share's server is asked of a query.
 func (sh *share) query(q engram.Query, nodes []selection, own string) engram.Query {
-	if q.LinksTo = slices.Clone(q.LinksTo); len(q.LinksTo) > 0 {
-		for i := range q.LinksTo {
-			q.LinksTo[i] = sh.linked(q.LinksTo[i], own)
-		}
+	there := own // the robot whose memories bear no name at the server
+	if sh.conn.foreign {
+		there = sh.conn.robot
+	}
+	q.LinksTo = slices.Clone(q.LinksTo)
+	for i := range q.LinksTo {
+		q.LinksTo[i] = q.LinksTo[i].Renamed(own, there)
 	}
 	if sh.whole {
 		return q
@@ -115,27 +118,6 @@ func (sh *share) query(q engram.Query, nodes []selection, own string) engram.Que
 		}
 	}
 	return q
-}
-
-// linked returns the ID of what links are to as the share's server calls it: another robot's own memories bear no name
-// there, and those of this robot, which is called own, do.
-func (sh *share) linked(id engram.ID, own string) engram.ID {
-	robot, memory := engram.SplitName(id.Memory())
-	home := own // whose memories bear no name there
-	if sh.conn.foreign {
-		home = sh.conn.robot
-	}
-	switch {
-	case robot != "" && robot == home:
-	case robot == "" && own != home && own != "":
-		memory = own + ":" + memory
-	default:
-		return id
-	}
-	if there, err := id.InMemory(memory); err == nil {
-		return there
-	}
-	return id
 }
 
 // pattern returns the part of a pattern that selects what the share has.

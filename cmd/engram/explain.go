@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
@@ -178,25 +177,20 @@ func (e *explainer) noType(ctx context.Context) (string, error) {
 	if err != nil || len(r.Memories) == 0 {
 		return "", err
 	}
-	what := ""
+	var targets []string
+	for _, id := range e.sel.linksTo {
+		targets = append(targets, id.String())
+	}
+	what, to := "", listed(targets, "or")
 	switch all := countOf(uint64(len(r.Items())), "snapshot"); {
 	case len(e.sel.linksTo) == 0:
 		what = fmt.Sprintf("none of the %s is of --type %s", all, e.sel.ofType)
 	case e.sel.ofType == "":
-		what = fmt.Sprintf("none of the %s links to %s", all, anyOf(e.sel.linksTo))
+		what = fmt.Sprintf("none of the %s links to %s", all, to)
 	default:
-		what = fmt.Sprintf("none of the %s is of --type %s and links to %s", all, e.sel.ofType, anyOf(e.sel.linksTo))
+		what = fmt.Sprintf("none of the %s is of --type %s and links to %s", all, e.sel.ofType, to)
 	}
 	return e.say(what + e.older()), nil
-}
-
-// anyOf lists IDs of which one is enough.
-func anyOf(ids []engram.ID) string {
-	var texts []string
-	for _, id := range ids {
-		texts = append(texts, id.String())
-	}
-	return strings.Join(texts, " or ")
 }
 
 // older says how older snapshots are looked at, too.

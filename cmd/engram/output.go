@@ -27,9 +27,9 @@ const formatsOf = "engram_formats"
 // addOutputFlag gives a command the flag -o and its completion.
 func addOutputFlag(cmd *cobra.Command) { addOutputFormats(cmd, outputFormats) }
 
-// addOutputFormats is addOutputFlag for a command that does not have all formats.
+// addOutputFormats is addOutputFlag for a command that does not have all formats; the first is the default.
 func addOutputFormats(cmd *cobra.Command, formats []string) {
-	cmd.Flags().StringP("output", "o", "table", "how to print: "+strings.Join(formats, ", "))
+	cmd.Flags().StringP("output", "o", formats[0], "how to print: "+strings.Join(formats, ", "))
 	_ = cmd.Flags().SetAnnotation("output", formatsOf, formats)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }

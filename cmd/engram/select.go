@@ -138,12 +138,28 @@ func timeFlag(cmd *cobra.Command, name string) (*timeArg, error) {
 	return &t, nil
 }
 
-func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
-	if s.asOf, err = timeFlag(cmd, "as-of"); err != nil {
-		return s, err
+// asOfFlag returns the time given with --as-of, or nil.
+func asOfFlag(cmd *cobra.Command) (*timeArg, error) {
+	then, err := timeFlag(cmd, "as-of")
+	if then != nil && then.base == baseLatest {
+		return nil, usagef("--as-of: say an absolute time, or one relative to now")
 	}
-	if s.asOf != nil && s.asOf.base == baseLatest {
-		return s, usagef("--as-of: say an absolute time, or one relative to now")
+	return then, err
+}
+
+// belief returns the time of --as-of, nil for now.
+func belief(cmd *cobra.Command) (*engram.Time, error) {
+	then, err := asOfFlag(cmd)
+	if then == nil || err != nil {
+		return nil, err
+	}
+	t := then.resolve(engram.Now(), 0)
+	return &t, nil
+}
+
+func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
+	if s.asOf, err = asOfFlag(cmd); err != nil {
+		return s, err
 	}
 	if s.where, s.filter, err = whereFlag(cmd); err != nil {
 		return s, err

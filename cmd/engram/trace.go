@@ -45,11 +45,33 @@ is one to what is not there.`,
 }
 
 func trace(cmd *cobra.Command, args []string, format string) error {
-	of, err := parseTarget(args[0])
+	o, err := traceOptions(cmd)
 	if err != nil {
 		return err
 	}
-	o, err := traceOptions(cmd)
+	return aboutOne(cmd, args[0], func(m *client.Client, id engram.ID) error {
+		t, err := link.New(m, m.Robot()).Trace(cmd.Context(), id, o)
+		if err != nil {
+			return err
+		}
+		switch format {
+		case "dot":
+			cmd.Print(drawDOT(t))
+		case "mermaid":
+			cmd.Print(drawMermaid(t))
+		case "json", "yaml":
+			err = printObject(cmd.OutOrStdout(), format, traceObject(t))
+		default:
+			err = print[any](cmd.OutOrStdout(), format, traceTable(cmd.Context(), m, t), nil)
+		}
+		noteTrace(cmd, t)
+		return err
+	})
+}
+
+// aboutOne connects, and calls f with the one entity, snapshot or instance that an argument names.
+func aboutOne(cmd *cobra.Command, arg string, f func(m *client.Client, id engram.ID) error) error {
+	of, err := parseTarget(arg)
 	if err != nil {
 		return err
 	}
@@ -62,22 +84,7 @@ func trace(cmd *cobra.Command, args []string, format string) error {
 	if err != nil {
 		return err
 	}
-	t, err := link.New(m, m.Robot()).Trace(cmd.Context(), id, o)
-	if err != nil {
-		return err
-	}
-	switch format {
-	case "dot":
-		cmd.Print(drawDOT(t))
-	case "mermaid":
-		cmd.Print(drawMermaid(t))
-	case "json", "yaml":
-		err = printObject(cmd.OutOrStdout(), format, traceObject(t))
-	default:
-		err = print[any](cmd.OutOrStdout(), format, traceTable(cmd.Context(), m, t), nil)
-	}
-	noteTrace(cmd, t)
-	return err
+	return f(m, id)
 }
 
 // oneOf returns the one entity, snapshot or instance that a target names.
@@ -123,7 +130,7 @@ func traceOptions(cmd *cobra.Command) (o link.Options, err error) {
 		return o, usagef("--nodes %d: at least 1", o.Nodes)
 	}
 	o.Memories, _ = f.GetStringSlice("memories")
-	o.AsOf, err = asOfFlag(cmd)
+	o.AsOf, err = belief(cmd)
 	return o, err
 }
 

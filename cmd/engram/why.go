@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/mind/link/reason"
 )
 
@@ -23,8 +24,6 @@ lists what each sentence rests on.`,
 	cmd.Flags().Bool("links", false, "below each sentence, the IDs of what it rests on")
 	cmd.Flags().String("as-of", "", "by what the memory knew at this time of arrival")
 	addOutputFormats(cmd, []string{"text", "json", "yaml"})
-	cmd.Flags().Lookup("output").DefValue = "text"
-	_ = cmd.Flags().Set("output", "text")
 	printing(cmd, why)
 	return cmd
 }
@@ -42,24 +41,15 @@ type sentenceJSON struct {
 }
 
 func why(cmd *cobra.Command, args []string, format string) error {
-	of, err := parseTarget(args[0])
+	asOf, err := belief(cmd)
 	if err != nil {
 		return err
 	}
-	asOf, err := asOfFlag(cmd)
-	if err != nil {
+	var a *reason.Answer
+	err = aboutOne(cmd, args[0], func(m *client.Client, id engram.ID) error {
+		a, err = reason.New(m, m.Robot()).Why(cmd.Context(), id, asOf)
 		return err
-	}
-	m, err := connect(cmd)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	id, err := oneOf(cmd.Context(), m, of)
-	if err != nil {
-		return err
-	}
-	a, err := reason.New(m, m.Robot()).Why(cmd.Context(), id, asOf)
+	})
 	if err != nil {
 		return err
 	}
@@ -93,17 +83,4 @@ func whyObject(a *reason.Answer) whyJSON {
 		o.Sentences = append(o.Sentences, j)
 	}
 	return o
-}
-
-// asOfFlag returns the time of --as-of, nil if it is not given.
-func asOfFlag(cmd *cobra.Command) (*engram.Time, error) {
-	then, err := timeFlag(cmd, "as-of")
-	if err != nil || then == nil {
-		return nil, err
-	}
-	if then.base == baseLatest {
-		return nil, usagef("--as-of: say an absolute time, or one relative to now")
-	}
-	t := then.resolve(engram.Now(), 0)
-	return &t, nil
 }

@@ -120,15 +120,6 @@ type Naming string
 // Link returns what a link in a payload of an entity is to, as it is called here. In the memory of another robot,
 // which bears its name before a colon, links are to what they name there.
 func (own Naming) Link(entity, link engram.ID) engram.ID {
-	of, name := engram.SplitName(link.Memory())
-	if of == "" {
-		of, _ = engram.SplitName(entity.Memory())
-	}
-	if of != "" && of != string(own) {
-		name = of + ":" + name
-	}
-	if here, err := link.InMemory(name); err == nil {
-		return here
-	}
-	return link // no memory has such a name
+	of, _ := engram.SplitName(entity.Memory())
+	return link.Renamed(of, string(own))
 }

@@ -90,35 +90,52 @@ func asksNames(nodes []*Node, l engram.Level) bool {
 // Candidates are the entities that a query has to look at. A nil one has all of them. Used
 // by one goroutine.
 type Candidates struct {
-	below map[engram.ID][]string // names, by provider segment, in no order
-	times map[engram.ID][]engram.Time
+	below map[engram.ID][]string      // names, by provider segment, in no order, some twice
+	times map[engram.ID][]engram.Time // nil as long as all of all are looked at
 	count int
 }
 
 // Add adds an entity, of which versions of some times are looked at, or of all if that is nil.
 func (c *Candidates) Add(entity engram.ID, times []engram.Time) {
 	if c.below == nil {
-		c.below, c.times = map[engram.ID][]string{}, map[engram.ID][]engram.Time{}
+		c.below = map[engram.ID][]string{}
 	}
+	if times != nil && c.times == nil {
+		c.narrow()
+	}
+	p := entity.Parent()
+	c.below[p] = append(c.below[p], entity.Entity())
 	c.count++
-	before, again := c.times[entity]
-	switch {
-	case !again:
-		p := entity.Parent()
-		c.below[p] = append(c.below[p], entity.Entity())
-	case before == nil || times == nil:
-		times = nil
-	default:
-		times = append(slices.Clip(before), times...)
-		slices.Sort(times)
-		times = slices.Compact(times)
+	if c.times == nil {
+		return
+	}
+	if before, again := c.times[entity]; again {
+		if before == nil || times == nil {
+			times = nil
+		} else {
+			times = append(slices.Clip(before), times...)
+			slices.Sort(times)
+			times = slices.Compact(times)
+		}
 	}
 	c.times[entity] = times
 }
 
+// narrow begins to tell times apart: of what was added before, all are looked at.
+func (c *Candidates) narrow() {
+	c.times = map[engram.ID][]engram.Time{}
+	for provider, names := range c.below {
+		for _, name := range names {
+			if entity, err := provider.Child(name); err == nil { // it was one
+				c.times[entity] = nil
+			}
+		}
+	}
+}
+
 // Times returns the times of versions that are to be looked at of a candidate; nil are all.
 func (c *Candidates) Times(entity engram.ID) []engram.Time {
-	if c == nil {
+	if c == nil || c.times == nil {
 		return nil
 	}
 	return c.times[entity]
@@ -139,7 +156,7 @@ func (c *Candidates) Names(provider engram.ID, all iter.Seq[string]) iter.Seq[st
 func (c *Candidates) sorted(provider engram.ID) []string {
 	names := c.below[provider]
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // Among returns of t, the entities of a provider segment, those that are candidates.

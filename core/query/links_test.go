@@ -49,3 +49,27 @@ func FuzzLinkDigest(f *testing.F) {
 		}
 	})
 }
+
+// A candidate of which all is looked at stays one, whatever else is said of it, and in whichever order.
+func TestCandidatesTimes(t *testing.T) {
+	a, b, c := engram.MustID("M/C/p/a"), engram.MustID("M/C/p/b"), engram.MustID("M/C/p/c")
+	var found query.Candidates
+	found.Add(a, nil)
+	found.Add(a, nil)
+	if found.Times(a) != nil {
+		t.Error("of a some times only are looked at")
+	}
+	found.Add(b, []engram.Time{3, 5})
+	found.Add(a, []engram.Time{1})
+	found.Add(b, []engram.Time{1, 3})
+	found.Add(c, []engram.Time{1})
+	found.Add(c, nil)
+	for entity, want := range map[engram.ID][]engram.Time{a: nil, b: {1, 3, 5}, c: nil} {
+		if got := found.Times(entity); !slices.Equal(got, want) {
+			t.Errorf("of %s %v are looked at, want %v", entity, got, want)
+		}
+	}
+	if names := slices.Collect(found.Names(a.Parent(), nil)); !slices.Equal(names, []string{"a", "b", "c"}) {
+		t.Errorf("the names are %v", names)
+	}
+}

@@ -39,8 +39,8 @@ type Selection struct {
 	// Filter takes what satisfies it of what selectors select; nil takes all. What is to be
 	// selected from is the view's affair, and is in its times.
 	Filter *Filter
-	// Times are those of what may satisfy the filter that chooses what is selected from, ascending; nil if that
-	// is not known.
+	// Times are the times, ascending, of the only snapshots that are looked at; nil looks at all. They come from an index of
+	// the filter that is applied before the selectors.
 	Times []engram.Time
 
 	ahead engram.Interval // what was passed over, see Newest

@@ -1,10 +1,6 @@
 package link
 
-import (
-	"slices"
-
-	"github.com/seed-301d4374/engram"
-)
+import "github.com/seed-301d4374/engram"
 
 // causes follows the links of visits to what they are to.
 func (r *run) causes(found []visit, depth int) ([]visit, error) {
@@ -55,16 +51,16 @@ func (r *run) resolve(refs []ref, depth int) (found []visit, err error) {
 				n, instance = Node{ID: l.to, Missing: Absent}, none
 			}
 		}
-		if _, known := r.at[n.ID]; !known && r.full() {
+		n.Depth = depth
+		to, ok := r.node(n)
+		if !ok {
 			cut[n.ID] = true
 			continue
 		}
-		n.Depth = depth
-		to := r.node(n)
 		if l.node != none {
 			r.link(Link{l.node, to, l.path, l.to})
 		}
-		if n.Missing == "" && len(n.Snapshots) > 0 && !slices.Contains(found, visit{to, instance}) {
+		if n.Missing == "" && len(n.Snapshots) > 0 {
 			found = append(found, visit{to, instance})
 		}
 	}

@@ -48,7 +48,7 @@ func (t *Tracer) Check(ctx context.Context, m Describer, p engram.Pattern, lates
 		err = m.QueryParts(ctx, engram.PatternOf(d.ID).Select(engram.Latest(latest)), func(r *engram.Result) error {
 			for item := range r.All() {
 				l.Snapshots++
-				linked, exactly, err := t.linksIn(ctx, item.Snapshot)
+				linked, exactly, err := t.linked(ctx, item.Snapshot)
 				switch {
 				case err != nil:
 					return err
@@ -76,18 +76,10 @@ func (t *Tracer) Check(ctx context.Context, m Describer, p engram.Pattern, lates
 	return all, nil
 }
 
-// linksIn reports whether a snapshot has links, and one that is to a snapshot or instance.
-func (t *Tracer) linksIn(ctx context.Context, s *engram.Snapshot) (linked, exactly bool, err error) {
+// linked reports whether a snapshot has links, and one that is to a snapshot or instance.
+func (t *Tracer) linked(ctx context.Context, s *engram.Snapshot) (linked, exactly bool, err error) {
 	for i := range s.Instances {
-		p := &s.Instances[i].Payload
-		of, err := t.typeOf(ctx, p.Type)
-		if err != nil {
-			return linked, exactly, err
-		}
-		if of == nil {
-			continue
-		}
-		links, err := of.Links(p.Bytes)
+		links, err := t.linksIn(ctx, &s.Instances[i].Payload)
 		if err != nil {
 			return linked, exactly, err
 		}

@@ -1,9 +1,8 @@
 // Package link follows the links between what a memory holds: from a result up to all that led to it, and from a cause
 // down to all that came of it.
 //
-// A payload links to what it was made from: the pose of an object to the image that it was seen in, an execution of a skill
-// to the command that it was called because of. [Tracer.Trace] makes of these links a graph over time, in which each
-// snapshot stands once. A link to an entity is to what was in force there at the time of the snapshot that has the link.
+// A payload links to what it was made from: an object's pose to its image, a skill's execution to the command behind it.
+// [Tracer.Trace] makes of these links a graph over time, in which each snapshot stands once. A link to an entity is to what was in force there at the time of the snapshot that has the link.
 // An activity, such as an execution, is one node with all its snapshots: a span of time. Who may not read something is told
 // nothing of it: a link to it ends as one to what never was.
 //

@@ -171,7 +171,7 @@ func (r *run) everywhere(s engram.SnapshotSelector) (nodes []engram.QueryNode) {
 		return []engram.QueryNode{{Children: below}}
 	}
 	for _, p := range r.within {
-		nodes = append(nodes, engram.QueryNode{Names: p.Levels[0], Children: below})
+		nodes = append(nodes, engram.QueryNode{Names: p, Children: below})
 	}
 	return nodes
 }
@@ -242,19 +242,18 @@ func (r *run) isTo(l *ref, inForce *loaded) bool {
 func (r *run) addEffects(matches []match, depth int) (found []visit) {
 	cut := map[engram.ID]bool{}
 	for _, m := range matches {
-		if _, known := r.at[m.effect.ID]; !known && r.full() {
+		m.effect.Depth = depth
+		i, ok := r.node(m.effect)
+		if !ok {
 			cut[m.effect.ID] = true
 			continue
 		}
-		m.effect.Depth = depth
-		v := visit{r.node(m.effect), m.instance}
+		v := visit{i, m.instance}
 		if m.effect.IsActivity() {
 			v.instance = none
 		}
 		r.link(Link{v.node, m.cause, m.link.path, m.link.to})
-		if !slices.Contains(found, v) {
-			found = append(found, v)
-		}
+		found = append(found, v)
 	}
 	r.trace.Cut += len(cut)
 	return found

@@ -144,7 +144,11 @@ func (t *Tracer) Trace(ctx context.Context, root engram.ID, o Options) (*Trace, 
 		if err != nil || len(p.Levels) != 1 {
 			return nil, engram.Errorf(engram.Invalid, name, "links are followed into memories, such as Vision or *:Skill, and this is none")
 		}
-		r.within = append(r.within, p)
+		m, err := p.Levels[0].Matcher()
+		if err != nil {
+			return nil, err
+		}
+		r.within, r.matchers = append(r.within, p.Levels[0]), append(r.matchers, m)
 	}
 	found, err := r.resolve([]ref{{visit: visit{node: none}, to: t.naming.Link(engram.ID{}, root)}}, 0)
 	if err != nil {
@@ -188,17 +192,15 @@ func codeOf(missing string) engram.Code {
 // run is one trace under way.
 type run struct {
 	*Tracer
-	ctx    context.Context
-	o      Options
-	within []engram.Pattern // memories that links are followed into; none are all
-	trace  *Trace
-	at     map[engram.ID]int // nodes
-	known  map[Link]bool
-	taken  map[visit]bool
+	ctx      context.Context
+	o        Options
+	within   []engram.NameSelector // memories that links are followed into; none are all
+	matchers []engram.NameMatcher  // of within
+	trace    *Trace
+	at       map[engram.ID]int // nodes
+	known    map[Link]bool
+	taken    map[visit]bool
 }
-
-// full reports whether no more nodes are allowed.
-func (r *run) full() bool { return len(r.trace.Nodes) >= r.o.Nodes }
 
 // none is no node, and no instance in particular.
 const none = -1
@@ -214,19 +216,21 @@ type ref struct {
 	to    engram.ID
 }
 
-// node returns the node of an ID, which is added if there is none.
-func (r *run) node(n Node) int {
+// node returns the node of an ID, which is added if there is none; false if no more are allowed.
+func (r *run) node(n Node) (i int, ok bool) {
 	if i, there := r.at[n.ID]; there {
 		if r.trace.Nodes[i].Missing != "" && n.Missing == "" {
 			n.Depth = r.trace.Nodes[i].Depth
 			r.trace.Nodes[i] = n
 		}
-		return i
+		return i, true
 	}
-	i := len(r.trace.Nodes)
+	if i = len(r.trace.Nodes); i >= r.o.Nodes {
+		return i, false
+	}
 	r.at[n.ID] = i
 	r.trace.Nodes = append(r.trace.Nodes, n)
-	return i
+	return i, true
 }
 
 // link adds a link once.
@@ -248,10 +252,7 @@ func (r *run) visit(v visit) bool {
 
 // follows reports whether links into a memory are followed.
 func (r *run) follows(memory string) bool {
-	return len(r.within) == 0 || slices.ContainsFunc(r.within, func(p engram.Pattern) bool {
-		m, err := p.Levels[0].Matcher()
-		return err == nil && m.Match(memory)
-	})
+	return len(r.within) == 0 || slices.ContainsFunc(r.matchers, func(m engram.NameMatcher) bool { return m.Match(memory) })
 }
 
 // held is a link that an instance of a snapshot holds.
@@ -272,15 +273,7 @@ func (r *run) linksOf(n *Node, instance int) (all []held, err error) {
 			if instance != none && instance != i {
 				continue
 			}
-			p := &s.Instances[i].Payload
-			t, err := r.typeOf(r.ctx, p.Type)
-			if err != nil {
-				return nil, err
-			}
-			if t == nil {
-				continue
-			}
-			links, err := t.Links(p.Bytes)
+			links, err := r.linksIn(r.ctx, &s.Instances[i].Payload)
 			if err != nil {
 				return nil, err
 			}
@@ -306,6 +299,15 @@ func plainPath(path string) string {
 		return path
 	}
 	return name + below
+}
+
+// linksIn returns the links in a payload as it has them; none of a type that is not known.
+func (t *Tracer) linksIn(ctx context.Context, p *engram.Payload) ([]idf.Link, error) {
+	of, err := t.typeOf(ctx, p.Type)
+	if of == nil || err != nil {
+		return nil, err
+	}
+	return of.Links(p.Bytes)
 }
 
 // Decode returns a payload as plain Go values, see [idf.Type.Decode]; nil if its type is not known.

@@ -98,8 +98,8 @@ func (s *story) deed(t *thing) error {
 		w.add(" has been %s since %s", strings.ToLower(orNothing(t.key("status"))), s.at(t.start()))
 	}
 	s.why(w, t)
-	if t.typ == activity && t.text("message") != "" {
-		w.add(": %s", t.text("message"))
+	if t.typ == activity {
+		w.add("%s", reasonGiven(t))
 	}
 	s.say(w)
 	below, err := s.below(t)
@@ -134,26 +134,17 @@ func (s *story) failure(t *thing, all []*thing) {
 	}
 	w := &words{}
 	w.add("%s %s", t.name(), s.ending(t))
-	for tried := t; tried != nil; {
+	for tried := t; ; {
 		s.told[tried.id] = true
 		w.rests(tried)
-		before := tried
-		tried = nil
-		for _, again := range all {
-			if again.start() > before.start() && again.sameDeed(before) {
-				tried = again
-				break
-			}
+		i := slices.IndexFunc(all, func(again *thing) bool { return again.start() > tried.start() && again.sameDeed(tried) })
+		if i < 0 || tried.key("status") == "Succeeded" {
+			break
 		}
-		if tried != nil {
-			w.add("; it was tried again at %s", s.at(tried.start()))
-			if tried.isOver() {
-				w.add(" and %s", s.ending(tried))
-			}
-			if tried.key("status") == "Succeeded" {
-				w.rests(tried)
-				break
-			}
+		tried = all[i]
+		w.add("; it was tried again at %s", s.at(tried.start()))
+		if tried.isOver() {
+			w.add(" and %s", s.ending(tried))
 		}
 	}
 	s.say(w)
@@ -162,11 +153,7 @@ func (s *story) failure(t *thing, all []*thing) {
 // ending says how an execution ended, when, and why if it says so.
 func (s *story) ending(t *thing) string {
 	how := map[string]string{"Succeeded": "succeeded", "Failed": "failed", "Aborted": "was aborted"}[t.key("status")]
-	text := how + " at " + s.at(t.ended)
-	if message := t.text("message"); message != "" {
-		text += ": " + message
-	}
-	return text
+	return how + " at " + s.at(t.ended) + reasonGiven(t)
 }
 
 // start returns when an activity was called, as it says, or as its first snapshot has it.
@@ -188,6 +175,7 @@ func (t *thing) sameDeed(o *thing) bool {
 	return t.name() == o.name() && t.value["parent"] == o.value["parent"] && fmt.Sprint(t.value["parameters"]) == fmt.Sprint(o.value["parameters"])
 }
 
+// reasonGiven returns what a thing says for people, behind a colon; nothing if it says nothing.
 func reasonGiven(t *thing) string {
 	if message := t.text("message"); message != "" {
 		return ": " + message
@@ -318,10 +306,7 @@ func (s *story) seen(t *thing) {
 func (s *story) held(w *words, t *thing) {
 	w.rests(t)
 	active, _ := t.value["active"].(bool)
-	object := t.id.Entity()
-	if of, ok := t.value["object"].(engram.ID); ok && of.Level() >= engram.LevelEntity {
-		object = of.Entity()
-	}
+	object := cmp.Or(t.linked("object"), t.id.Entity())
 	if t.missing != "" {
 		w.add("what held the %s%s is %s", object, s.of(t), t.missing)
 		return
@@ -331,8 +316,8 @@ func (s *story) held(w *words, t *thing) {
 		return
 	}
 	w.add("the %s had been held", object)
-	if by, ok := t.value["agent"].(engram.ID); ok && by.Level() >= engram.LevelEntity {
-		w.add(" by %s", by.Entity())
+	if by := t.linked("agent"); by != "" {
+		w.add(" by %s", by)
 	}
 	if frame := t.text("frame_id"); frame != "" {
 		w.add(" in %s", frame)
@@ -349,9 +334,9 @@ func (s *story) way(t *thing) {
 	w := &words{}
 	w.rests(t)
 	goal := ""
-	if to, ok := t.value["goal"].(engram.ID); ok && to.Level() >= engram.LevelEntity {
+	if to := t.linked("goal"); to != "" {
 		w.rests(t.to("goal"))
-		goal = " to " + to.Entity()
+		goal = " to " + to
 	}
 	if t.typ == event {
 		w.add("%s on the way%s at %s%s", spoken(t.key("kind")), goal, s.at(t.began), reasonGiven(t))
@@ -507,22 +492,11 @@ func (s *story) lastHeld(t *thing) (*thing, error) {
 	if err != nil {
 		return nil, err
 	}
-	var last *engram.ID
-	for item := range r.All() {
-		if last == nil || after(item.ID, *last) {
-			last = &item.ID
-		}
-	}
-	if last == nil {
+	items := r.Items()
+	if len(items) == 0 {
 		return nil, nil
 	}
-	return s.fetch(*last)
-}
-
-func after(a, b engram.ID) bool {
-	t, _ := a.Time()
-	u, _ := b.Time()
-	return t > u
+	return s.fetch(slices.MaxFunc(items, func(a, b engram.Item) int { return cmp.Compare(a.Time, b.Time) }).ID)
 }
 
 // fetch returns a snapshot or activity with what led to it.

@@ -60,7 +60,7 @@ func (e *Explainer) Why(ctx context.Context, id engram.ID, asOf *engram.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &story{Explainer: e, ctx: ctx, asOf: asOf, told: map[engram.ID]bool{}}
+	s := &story{Explainer: e, ctx: ctx, asOf: asOf, things: map[engram.ID]*thing{}, told: map[engram.ID]bool{}}
 	if err := s.add(up); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ type story struct {
 	asOf      *engram.Time
 	date      string // that was told last
 	things    map[engram.ID]*thing
-	told      map[engram.ID]bool // activities
+	told      map[engram.ID]bool // activities, and movements
 	sentences []Sentence
 }
 
@@ -92,7 +92,7 @@ type thing struct {
 	id           engram.ID
 	typ          string
 	began, ended engram.Time    // of a snapshot both are its time
-	value        map[string]any // of the last snapshot's first instance
+	value        map[string]any // of an instance of the last snapshot
 	missing      string
 	causes       []cause
 }
@@ -105,9 +105,6 @@ type cause struct {
 
 // add adds the nodes and links of a trace.
 func (s *story) add(t *link.Trace) error {
-	if s.things == nil {
-		s.things = map[engram.ID]*thing{}
-	}
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
 		if had := s.things[n.ID]; had != nil {
@@ -152,15 +149,19 @@ func (s *story) add(t *link.Trace) error {
 }
 
 // to returns what a member of a thing links to, nil if it links to nothing.
-func (t *thing) to(members ...string) *thing {
-	for _, m := range members {
-		for _, c := range t.causes {
-			if c.member == m {
-				return c.to
-			}
+func (t *thing) to(member string) *thing {
+	for _, c := range t.causes {
+		if c.member == member {
+			return c.to
 		}
 	}
 	return nil
+}
+
+// linked returns the name of the entity that a member links to, also where the link was not followed; "" if it links to none.
+func (t *thing) linked(member string) string {
+	id, _ := t.value[member].(engram.ID)
+	return id.Entity()
 }
 
 // text returns a member that is a text.

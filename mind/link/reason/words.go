@@ -50,10 +50,7 @@ func (t *thing) name() string {
 		}
 		return t.id.Entity()
 	}
-	name := t.id.Entity()
-	if skill, ok := t.value["skill"].(engram.ID); ok && skill.Level() >= engram.LevelEntity {
-		name = skill.Entity()
-	}
+	name := cmp.Or(t.linked("skill"), t.id.Entity())
 	parameters, _ := t.value["parameters"].(map[string]any)
 	var all []string
 	for key, v := range parameters {
@@ -70,7 +67,7 @@ func (t *thing) name() string {
 	return name
 }
 
-// kind returns what a thing is, in words, such as "the image head_camera".
+// kind returns what a thing is, in words, such as ImageRGB head_camera.
 func (t *thing) kind() string {
 	if t.id.Level() < engram.LevelEntity {
 		return t.id.String()
