@@ -114,6 +114,9 @@ func drawMermaid(t *link.Trace) string {
 			lines[k] = quote(lines[k])
 		}
 		fmt.Fprintf(&b, "  n%d[\"%s\"]\n", i, strings.Join(lines, "<br>"))
+		if t.Nodes[i].Missing != "" {
+			fmt.Fprintf(&b, "  style n%d stroke-dasharray: 4\n", i)
+		}
 	}
 	for _, l := range t.Links {
 		fmt.Fprintf(&b, "  n%d -->|\"%s\"| n%d\n", l.To, quote(l.Path), l.From)

@@ -274,17 +274,10 @@ func watchSubscription(cmd *cobra.Command, args []string) (engram.Subscription, 
 		}
 		sub.Start = engram.Start{Kind: engram.StartLast, N: n}
 	}
-	if text, _ := f.GetString("since"); f.Changed("since") {
-		at, err := parseTimeArg(text)
-		if err != nil {
-			return sub, usagef("--since: %w", err)
-		}
-		if at.base == baseLatest {
-			return sub, usagef("--since %s: say an absolute time, or one relative to now", text)
-		}
-		sub.Start = engram.Start{Kind: engram.StartTime, Time: at.resolve(engram.Now(), 0)}
+	if f.Changed("since") {
+		sub.Start, err = sinceFlag(cmd)
 	}
-	return sub, nil
+	return sub, err
 }
 
 func printAbsence(cmd *cobra.Command, format string, a engram.Absence) error {

@@ -10,20 +10,31 @@ import (
 
 func newWhy() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "why ID",
+		Use:   "why [ID]",
 		Short: "Say in a few sentences why something is so",
 		Long: `Says why an entity's newest snapshot, a snapshot or an activity is as it is: why a skill was
 run, what it led to and what went wrong; in what an object was seen, what holds it, and what
 the robot did just then. It words what 'engram trace' finds, and invents nothing: --links
-lists what each sentence rests on.`,
+lists what each sentence rests on.
+
+With --listen it answers questions that are asked by speech, until interrupted: commands in
+Speech/Command with the intent "why", or without an intent and with words such as 'why did
+you move to the table?'. Each answer is written to Speech/Answer, with links to the question,
+to what that was about and to what the words rest on.`,
 		Example: `  engram why Object/Instance/Simulation/cup
-  engram why Skill/Execution/Simulation/MoveTo-1.2 --links`,
-		Args:              positional(cobra.ExactArgs(1)),
+  engram why Skill/Execution/Simulation/MoveTo-1.2 --links
+  engram why --listen --since -1m`,
+		Args:              positional(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: completeIDs,
 	}
-	cmd.Flags().Bool("links", false, "below each sentence, the IDs of what it rests on")
-	cmd.Flags().String("as-of", "", "by what the memory knew at this time of arrival")
-	addOutputFormats(cmd, []string{"text", "json", "yaml"})
+	f := cmd.Flags()
+	f.Bool("links", false, "below each sentence, the IDs of what it rests on")
+	f.String("as-of", "", "by what the memory knew at this time of arrival")
+	f.Bool("listen", false, "answer questions that are asked by speech")
+	f.String("since", "", "with --listen, begin with questions from this time on: absolute or now-10s")
+	f.Int("count", 0, "with --listen, end after N questions")
+	f.Duration("for", 0, "with --listen, end after this time")
+	addOutputFormats(cmd, []string{"text", "json", "ndjson", "yaml"})
 	printing(cmd, why)
 	return cmd
 }
@@ -41,6 +52,20 @@ type sentenceJSON struct {
 }
 
 func why(cmd *cobra.Command, args []string, format string) error {
+	if listens, _ := cmd.Flags().GetBool("listen"); listens {
+		if len(args) > 0 {
+			return usagef("%q is too much: --listen answers what is asked", args[0])
+		}
+		return whyAsked(cmd, format)
+	}
+	if len(args) == 0 {
+		return usagef("ID is missing: engram why ID, or engram why --listen")
+	}
+	for _, name := range []string{"since", "count", "for"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s goes with --listen", name)
+		}
+	}
 	asOf, err := belief(cmd)
 	if err != nil {
 		return err

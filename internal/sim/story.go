@@ -127,11 +127,15 @@ func (r *Robot) Events(tick int) engram.Commit {
 func (r *Robot) speech(cycleIndex, i int, happened func(engram.Time) bool) []engram.EntityUpdate {
 	cmd := &commands[i]
 	asked, answered := r.at(cycleIndex, cmd.asked), r.at(cycleIndex, cmd.answered)
-	text := func(entity, speaker, words string, t engram.Time) engram.EntityUpdate {
-		return update(r.id("Speech", "Text", entity), t, payload(r.types.text, map[string]any{
-			"timestamp": t, "text": words, "language": "en", "speaker": speaker,
+	text := func(entity, words string, t engram.Time, cause any) engram.EntityUpdate {
+		value := map[string]any{
+			"timestamp": t, "text": words, "language": "en", "speaker": entity,
 			"duration": time.Duration(len(words)) * 60 * time.Millisecond,
-		}))
+		}
+		if cause != nil {
+			value["cause"] = cause
+		}
+		return update(r.id("Speech", "Text", entity), t, payload(r.types.text, value))
 	}
 	var updates []engram.EntityUpdate
 	if happened(asked) {
@@ -142,10 +146,14 @@ func (r *Robot) speech(cycleIndex, i int, happened func(engram.Time) bool) []eng
 			"refers_to":   []any{r.id("Object", "Instance", objects[cup].name)},
 		}))
 		u.Instances[0].Confidence = 0.93
-		updates = append(updates, text("user", "user", cmd.text, asked), u)
+		updates = append(updates, text("user", cmd.text, asked, nil), u)
 	}
 	if happened(answered) {
-		updates = append(updates, text(r.config.Robot, r.config.Robot, cmd.answer, answered))
+		for k, e := range executions(cycleIndex) {
+			if e.command == i && e.parent < 0 {
+				updates = append(updates, text(r.config.Robot, cmd.answer, answered, r.executionID(cycleIndex, k, e.skill)))
+			}
+		}
 	}
 	return updates
 }

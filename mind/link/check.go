@@ -36,7 +36,7 @@ func (t *Tracer) Check(ctx context.Context, m Describer, p engram.Pattern, lates
 		if d.ID.Level() != engram.LevelProviderSegment {
 			continue
 		}
-		of, err := t.typeOf(ctx, d.Type)
+		of, err := t.Type(ctx, d.Type)
 		if err != nil {
 			return nil, err
 		}

@@ -130,7 +130,7 @@ func (a *asks) unmet(got *loaded) *asks {
 // mayLink reports whether a snapshot may hold links, by the types of its payloads, and keeps that in mind.
 func (r *run) mayLink(entity engram.ID, s *engram.Snapshot) (bool, error) {
 	for i := range s.Instances {
-		t, err := r.typeOf(r.ctx, s.Instances[i].Payload.Type)
+		t, err := r.Type(r.ctx, s.Instances[i].Payload.Type)
 		if err != nil {
 			return false, err
 		}

@@ -303,7 +303,7 @@ func plainPath(path string) string {
 
 // linksIn returns the links in a payload as it has them; none of a type that is not known.
 func (t *Tracer) linksIn(ctx context.Context, p *engram.Payload) ([]idf.Link, error) {
-	of, err := t.typeOf(ctx, p.Type)
+	of, err := t.Type(ctx, p.Type)
 	if of == nil || err != nil {
 		return nil, err
 	}
@@ -312,15 +312,15 @@ func (t *Tracer) linksIn(ctx context.Context, p *engram.Payload) ([]idf.Link, er
 
 // Decode returns a payload as plain Go values, see [idf.Type.Decode]; nil if its type is not known.
 func (t *Tracer) Decode(ctx context.Context, p engram.Payload) (any, error) {
-	of, err := t.typeOf(ctx, p.Type)
+	of, err := t.Type(ctx, p.Type)
 	if of == nil || err != nil {
 		return nil, err
 	}
 	return of.Decode(p.Bytes)
 }
 
-// typeOf returns a type, nil if the memory does not know it.
-func (t *Tracer) typeOf(ctx context.Context, name string) (*idf.Type, error) {
+// Type returns a type, nil if the memory does not know it.
+func (t *Tracer) Type(ctx context.Context, name string) (*idf.Type, error) {
 	if known, ok := t.types.Get(name); ok {
 		return known, nil
 	}

@@ -35,6 +35,7 @@ var segments = map[string]string{
 	"Vision/ImageDepth":             "engram.vision.Image",
 	"Vision/PointCloud":             "foxglove.PointCloud",
 	"Vision/LaserScan":              "foxglove.LaserScan",
+	"Speech/Answer":                 "engram.speech.Answer",
 	"Speech/Command":                "engram.speech.Command",
 	"Speech/Text":                   "engram.speech.Text",
 	"Skill/Description":             "engram.skill.Description",

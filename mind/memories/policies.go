@@ -51,6 +51,7 @@ var policies = map[string]map[string]policy.Policy{
 		"LaserScan":  seen(5),
 	},
 	"Speech": {
+		"Answer":  every(deeds),
 		"Command": every(deeds),
 		"Text":    every(deeds),
 	},

@@ -8,7 +8,7 @@ import (
 )
 
 // Speech is what was said, and what was understood by it. An entity is a source of
-// speech: a microphone, a speaker, a topic.
+// speech: a microphone, a speaker, a topic; one of Answer is who asked.
 func Speech() server.Memory {
 	const name = "Speech"
 	hours := engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 8 * mib}
@@ -17,6 +17,7 @@ func Speech() server.Memory {
 		Doc:   "utterances and the commands understood from them",
 		Types: typesIn("speech"),
 		Segments: []engram.CoreSegment{
+			logged(segment(name, "Answer", "engram.speech.Answer", hours)),
 			logged(segment(name, "Command", "engram.speech.Command", hours)),
 			logged(segment(name, "Text", "engram.speech.Text", hours)),
 		},

@@ -25,6 +25,7 @@ var deedTypes = map[string]string{
 	"Object/Class":      "engram.object.Class",
 	"Skill/Description": "engram.skill.Description",
 	"Skill/Execution":   "engram.skill.Execution",
+	"Skill/Activity":    "engram.skill.Activity",
 	"Navigation/Result": "engram.navigation.Result",
 }
 
@@ -38,6 +39,9 @@ var properties = map[string]string{
 	"Skill/Description.description": rdf.NSRDFS + "comment",
 	"Skill/Description.subskills":   semmap.NSKnowRob + "subAction",
 	"Skill/Execution.started":       semmap.NSKnowRob + "startTime",
+	"Skill/Activity.name":           rdf.NSRDFS + "label",
+	"Skill/Activity.started":        semmap.NSKnowRob + "startTime",
+	"Skill/Activity.ended":          semmap.NSKnowRob + "endTime",
 	"Navigation/Result.started":     semmap.NSKnowRob + "startTime",
 	"Navigation/Result.timestamp":   semmap.NSKnowRob + "endTime",
 }
@@ -143,10 +147,24 @@ func (d deeds) triples(names *semmap.Names, id engram.ID, s *engram.Snapshot) (a
 				say(semmap.NSKnowRob+"endTime", o)
 			}
 		}
-		if parent, ok := members["parent"].(string); ok { // as KnowRob says it, from the whole
-			if of, err := engram.Parse(parent); err == nil {
-				all = append(all, rdf.Triple{S: rdf.NewIRI(iriOf(names, of)), P: rdf.NewIRI(semmap.NSKnowRob + "subAction"), O: subject})
-			}
+	}
+	if id.Memory() != "Skill" {
+		return all
+	}
+	links, _ := t.Links(s.Instances[0].Payload.Bytes) // it was read before
+	for _, l := range links {
+		of := rdf.NewIRI(iriOf(names, l.ID))
+		switch member, _, _ := strings.Cut(strings.ReplaceAll(l.Path, "[", "."), "."); member {
+		case "parent": // as KnowRob says it, from the whole
+			all = append(all, rdf.Triple{S: of, P: rdf.NewIRI(semmap.NSKnowRob + "subAction"), O: subject})
+		case "result":
+			say(semmap.NS+"resultedIn", of)
+			continue
+		case "parameters":
+			say(semmap.NS+"uses", of)
+		}
+		if l.ID.Memory() == "Vision" {
+			say(semmap.NS+"usesImage", of)
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package base_test
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -57,6 +58,45 @@ func TestDeeds(t *testing.T) {
 	} {
 		if got := ask(t, l, logic.Question{Language: q.language, Text: q.text}); !slices.Equal(got, q.want) {
 			t.Errorf("%s is answered by %q, want %q", q.text, got, q.want)
+		}
+	}
+}
+
+// Links of executions and activities are properties, wherever they stand; causes are followed to their own.
+func TestLinksOfDeeds(t *testing.T) {
+	s, _ := kitchen(t)
+	l := local(t, s)
+	second := engram.Time(1e9)
+	const image = "Vision/ImageRGB/Camera/head/1970-01-01 00:00:05.000000/0"
+	members := func(more map[string]any) map[string]any {
+		all := map[string]any{"started": moment(second), "timestamp": moment(second), "skill": "Skill/Description/arm/pick", "status": "Running", "caller": "", "message": ""}
+		maps.Copy(all, more)
+		return all
+	}
+	link := func(id string) map[string]any { return map[string]any{"$link": id} }
+	execute(t, s, "serve", second, members(map[string]any{"cause": "World/Item/eye/cup"}))
+	execute(t, s, "grasp", second, members(map[string]any{
+		"parent":     "Skill/Execution/arm/serve",
+		"parameters": map[string]any{"seen": []any{map[string]any{"in": link(image)}, 1}, "place": "table"},
+		"result":     map[string]any{"held": link("World/Item/eye/table"), "photo": link("Vision/ImageRGB/Camera/hand")},
+	}))
+	execute(t, s, "look", second, members(map[string]any{"cause": "Skill/Execution/arm/grasp"}))
+	write(t, s, "Skill/Activity/guard/patrol", "engram.skill.Activity", second, map[string]any{
+		"name": "patrol", "started": moment(second), "ended": moment(9 * second), "timestamp": moment(9 * second), "caller": "", "message": "", "cause": "Skill/Execution/arm/look",
+	})
+	const id, own = "https://engram.dev/id#", "https://engram.dev/ontology#"
+	const arm = id + "Skill/Execution/arm/"
+	for q, want := range map[string][]string{
+		`rdf('` + arm + `grasp', '` + own + `usesImage', X)`:                       {id + strings.ReplaceAll(image, " ", "%20")},
+		`rdf('` + arm + `grasp', '` + own + `uses', X)`:                            {id + strings.ReplaceAll(image, " ", "%20")},
+		`rdf('` + arm + `grasp', '` + own + `resultedIn', X)`:                      {id + "Vision/ImageRGB/Camera/hand", "https://engram.dev/world#table"},
+		`rdf_has('` + arm + `grasp', '` + own + `causedBy', X)`:                    {arm + "serve"},
+		`owl_has('` + arm + `look', '` + own + `causedBy', X)`:                     {arm + "grasp", arm + "serve", "https://engram.dev/world#cup"},
+		`owl_has(X, '` + own + `causedBy', '` + arm + `serve')`:                    {id + "Skill/Activity/guard/patrol", arm + "grasp", arm + "look"},
+		`rdf(X, knowrob:endTime, '` + "https://engram.dev/time#timepoint_9" + `')`: {id + "Skill/Activity/guard/patrol"},
+	} {
+		if got := ask(t, l, logic.Question{Language: logic.Prolog, Text: q}); !slices.Equal(got, want) {
+			t.Errorf("%s: %q; expected %q", q, got, want)
 		}
 	}
 }

@@ -49,7 +49,12 @@ func moment(t engram.Time) string { return time.Unix(0, int64(t)).UTC().Format(t
 // execute has the arm say of an execution of a skill what it is.
 func execute(t testing.TB, s engram.Service, name string, at engram.Time, members map[string]any) {
 	t.Helper()
-	def, err := s.Type(t.Context(), "engram.skill.Execution")
+	write(t, s, "Skill/Execution/arm/"+name, "engram.skill.Execution", at, members)
+}
+
+func write(t testing.TB, s engram.Service, entity, typeName string, at engram.Time, members map[string]any) {
+	t.Helper()
+	def, err := s.Type(t.Context(), typeName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +71,7 @@ func execute(t testing.TB, s engram.Service, name string, at engram.Time, member
 		t.Fatal(err)
 	}
 	results, err := s.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
-		Entity: engram.MustID("Skill/Execution/arm/" + name), Time: at, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},
+		Entity: engram.MustID(entity), Time: at, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},
 	}}})
 	if err == nil {
 		err = engram.FirstError(results)

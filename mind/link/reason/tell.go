@@ -18,6 +18,7 @@ const (
 	transition = "engram.skill.Transition"
 	command    = "engram.speech.Command"
 	utterance  = "engram.speech.Text"
+	answer     = "engram.speech.Answer"
 	instance   = "engram.object.Instance"
 	attachment = "engram.object.Attachment"
 	arrival    = "engram.navigation.Result"
@@ -41,7 +42,7 @@ func (s *story) tell(t *thing) error {
 			return s.deed(of)
 		}
 		return nil
-	case command, utterance:
+	case command, utterance, answer:
 		w := &words{}
 		s.because(w, t, 0)
 		s.say(w)
@@ -234,10 +235,22 @@ const mostReasons = 5
 // because adds a reason that is no activity, or one that did not call what it is a reason of.
 func (s *story) because(w *words, t *thing, n int) {
 	w.rests(t)
-	from := t.to("source_text")
+	from, why := t.to("source_text"), t.to("cause")
+	if t.typ == answer {
+		why = t.to("question")
+	}
 	switch {
 	case t.missing != "":
 		w.add("of %s%s, which is %s", t.kind(), s.of(t), t.missing)
+	case t.typ == answer || t.typ == utterance && why != nil:
+		w.add("“%s” was said at %s", strings.TrimRight(t.text("text"), ". "), s.at(t.began))
+		if by := t.text("speaker"); by != "" {
+			w.add(" by %s", by)
+		}
+		if why != nil && n < mostReasons {
+			w.add(", because ")
+			s.because(w, why, n+1)
+		}
 	case t.typ == command || t.typ == utterance:
 		said, by := t.text("text"), t.text("speaker")
 		at := t.began
