@@ -56,6 +56,10 @@ var policies = map[string]map[string]policy.Policy{
 		"Text":    every(deeds),
 	},
 	"Skill": {
+		"Request":     every(deeds),
+		"Abort":       every(deeds),
+		"Provider":    rarely(usual),
+		"Switch":      every(deeds),
 		"Description": rarely(deeds),
 		"Execution":   every(deeds),
 		"Activity":    every(deeds),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/mind/skill/executor"
 )
 
 // Skill is what the robot can do and what it did. An entity of Description and
@@ -15,8 +16,15 @@ func Skill() server.Memory {
 		Name:  name,
 		Doc:   "skills, their executions and how those went",
 		Types: typesIn("skill"),
+		Hooks: executor.New().Hooks(),
 		Segments: []engram.CoreSegment{
 			logged(segment(name, "Description", "engram.skill.Description", forever(16))),
+			logged(segment(name, "Request", "engram.skill.Request",
+				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
+			logged(segment(name, "Abort", "engram.skill.Abort",
+				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
+			segment(name, "Provider", "engram.skill.Provider", forever(16)),
+			logged(segment(name, "Switch", "engram.skill.Switch", forever(16))),
 			logged(segment(name, "Execution", "engram.skill.Execution",
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
 			logged(segment(name, "Activity", "engram.skill.Activity",

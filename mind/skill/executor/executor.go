@@ -1,0 +1,355 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/schedule"
+)
+
+// Executor is the hooks of a memory Skill. All methods are safe for concurrent use.
+type Executor struct {
+	kick chan struct{} // something is to be written, or due earlier
+
+	mu           sync.Mutex
+	svc          engram.Service // nil before the start, and where the server has no other types
+	codec        *skill.Codec
+	schedule     *schedule.Schedule
+	descriptions map[engram.ID]*skill.Description
+	records      map[engram.ID]*record // of what has not ended
+	pending      []*skill.Execution    // to be written, in order
+	trouble      error                 // of the last write
+}
+
+// record is an execution as it was written last, or is to be.
+type record struct{ skill.Execution }
+
+// New returns an executor for one server.
+func New() *Executor {
+	return &Executor{kick: make(chan struct{}, 1), schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}}
+}
+
+// Hooks returns the hooks of the memory Skill.
+func (x *Executor) Hooks() server.Hooks {
+	return server.Hooks{
+		Start: x.start, Run: x.run, Troubles: x.troubles,
+		Write: map[string]server.WriteHook{
+			"Request": x.request, "Abort": x.abort, "Provider": x.provider, "Switch": x.enable, "Execution": x.report, "Description": x.describe,
+		},
+	}
+}
+
+// now returns the present.
+func now() engram.Time { return engram.Now() }
+
+// grace is how long a provider may need to come back after the server has.
+const grace = 5 * time.Second
+
+// oldest bounds the age of requests that are begun when the server begins anew: of older ones the execution may be forgotten.
+const oldest = 24 * time.Hour
+
+// start reads what the memory has.
+func (x *Executor) start(ctx context.Context, svc engram.Service) error {
+	codec, err := skill.NewCodec(ctx, svc)
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.svc, x.codec = svc, codec
+	if err := x.restore(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// own marks what the executor itself commits.
+type own struct{}
+
+// run writes what is to be written, and does what is due.
+func (x *Executor) run(ctx context.Context, svc engram.Service) error {
+	ctx = context.WithValue(ctx, own{}, x)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	pause := time.Duration(0) // after a write that failed
+	for {
+		x.mu.Lock()
+		x.changed(x.schedule.Tick(now()))
+		writes := x.pending
+		x.pending = nil
+		wait := time.Hour
+		if next := x.schedule.Next(); next != 0 {
+			wait = max(next.Sub(now()), 0)
+		}
+		x.mu.Unlock()
+		if left := x.write(ctx, svc, writes); len(left) > 0 {
+			x.mu.Lock()
+			x.pending = append(left, x.pending...)
+			x.mu.Unlock()
+			pause = min(max(2*pause, 10*time.Millisecond), time.Second)
+			wait = min(wait, pause)
+		} else if pause = 0; len(writes) > 0 {
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-x.kick:
+			if pause > 0 { // what comes meanwhile changes nothing
+				select {
+				case <-ctx.Done():
+					return nil
+				case <-time.After(pause):
+				}
+			}
+		}
+	}
+}
+
+// write writes executions, and returns those that could not be written.
+func (x *Executor) write(ctx context.Context, svc engram.Service, all []*skill.Execution) []*skill.Execution {
+	if len(all) == 0 {
+		return nil
+	}
+	var c engram.Commit
+	for _, e := range all {
+		u, err := x.codec.ExecutionUpdate(e)
+		if err != nil { // of parameters that were read before; the rest is ours
+			e.Parameters = nil
+			if u, err = x.codec.ExecutionUpdate(e); err != nil {
+				x.note(err)
+				continue
+			}
+		}
+		c.Updates = append(c.Updates, u)
+	}
+	results, err := svc.Commit(ctx, c)
+	if err == nil {
+		for i, r := range results {
+			if r.Err != nil && engram.CodeOf(r.Err) != engram.TooOld {
+				x.note(r.Err)
+				return all[i:]
+			}
+		}
+		x.note(nil)
+		return nil
+	}
+	x.note(err)
+	return all
+}
+
+func (x *Executor) note(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.trouble = err
+}
+
+func (x *Executor) troubles() (all []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.trouble != nil {
+		all = append(all, fmt.Sprintf("executions of skills wait, because they cannot be written: %v", x.trouble))
+	}
+	return all
+}
+
+// changed takes over what the schedule has changed, to be written.
+func (x *Executor) changed(tasks []schedule.Task) {
+	for i := range tasks {
+		t := &tasks[i]
+		r := x.records[t.ID]
+		if r == nil {
+			continue
+		}
+		r.take(t, now())
+		if r.Failure != nil && r.Failure.Stage == "" {
+			r.Failure.Stage = x.stage(r)
+		}
+		e := r.Execution
+		x.pending = append(x.pending, &e)
+		if t.Status.Ended() {
+			delete(x.records, t.ID)
+		}
+	}
+	if len(tasks) > 0 {
+		select {
+		case x.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// take takes over what the schedule says of an execution.
+func (r *record) take(t *schedule.Task, at engram.Time) {
+	r.Time = max(at, r.Time+1)
+	r.Status, r.Called, r.Epoch, r.Priority = t.Status, t.Called, t.Epoch, t.Priority
+	if r.Stop = t.Stop; t.Stop == nil || t.Status != schedule.Failed && t.Status != schedule.Aborted || r.Failure != nil {
+		return
+	}
+	f := &skill.Failure{Code: codes[t.Stop.Reason], Message: sentence(t.Stop), Retry: t.Stop.Reason != schedule.Asked}
+	if !t.Stop.By.IsRoot() {
+		f.BlockedBy = []engram.ID{t.Stop.By}
+	}
+	if r.Message = f.Message; t.Status == schedule.Failed {
+		r.Failure = f
+	}
+}
+
+// codes are those of failures, by what stopped an execution.
+var codes = map[schedule.Reason]string{
+	schedule.Asked: "canceled", schedule.ParentEnded: "canceled", schedule.Preempted: "preempted", schedule.TimeLimit: "time_limit",
+	schedule.ProviderLost: "unavailable", schedule.CallerGone: "canceled", schedule.Waited: "unavailable",
+}
+
+// sentence says why an execution was stopped.
+func sentence(s *schedule.Stop) string {
+	text := map[schedule.Reason]string{
+		schedule.Asked: "it was told to stop", schedule.ParentEnded: "what called it stopped", schedule.Preempted: "another skill needed the resource",
+		schedule.TimeLimit: "it took too long", schedule.ProviderLost: "its provider was lost", schedule.CallerGone: "its caller is gone", schedule.Waited: "it waited too long",
+	}[s.Reason]
+	if s.Message != "" {
+		text += ": " + s.Message
+	}
+	if s.Answer == schedule.Unconfirmed {
+		text += "; its provider did not confirm that it stands still"
+	}
+	return text
+}
+
+// restore reads descriptions, switches and what was under way.
+func (x *Executor) restore(ctx context.Context) error {
+	latest := func(segment string, each func(entity engram.ID, s engram.Item) error) error {
+		r, err := x.svc.Query(ctx, engram.MustPattern("Skill/"+segment).Select(engram.Latest(1)))
+		if err != nil {
+			return err
+		}
+		for item := range r.All() {
+			if err := each(item.ID.Parent(), item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := latest("Description", func(entity engram.ID, s engram.Item) error {
+		if d, err := x.codec.Description(entity, s.Instances); err == nil {
+			x.descriptions[entity] = d
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	type said struct {
+		at engram.Time
+		on bool
+	}
+	newest := map[engram.ID]said{}
+	err = latest("Switch", func(entity engram.ID, s engram.Item) error {
+		if of, on, err := x.codec.Switch(entity, s.Instances); err == nil && s.Time >= newest[of].at {
+			newest[of] = said{s.Time, on}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for of, s := range newest {
+		x.schedule.Enable(now(), of, s.on)
+	}
+	var tasks []schedule.Task
+	begun := map[engram.ID]bool{}
+	err = latest("Execution", func(entity engram.ID, s engram.Item) error {
+		e, err := x.codec.Execution(entity, s.Time, s.Instances)
+		if err != nil || e.Request.IsRoot() {
+			return nil
+		}
+		begun[entity] = true
+		if e.Status.Ended() {
+			return nil
+		}
+		x.records[entity] = &record{*e}
+		tasks = append(tasks, x.task(e))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	x.changed(x.schedule.Restore(now(), tasks, grace))
+	var asked []*skill.Request
+	when := map[engram.ID]engram.Time{}
+	err = latest("Request", func(entity engram.ID, s engram.Item) error {
+		r, err := x.codec.Request(entity, s.Instances)
+		if err == nil && !begun[executionOf(r)] && now().Sub(s.Time) < oldest {
+			asked, when[r.ID] = append(asked, r), s.Time
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(asked, func(a, b *skill.Request) int { return int(when[a.ID].Sub(when[b.ID])) })
+	for _, r := range asked {
+		if d := x.descriptions[r.Skill]; d != nil {
+			_ = x.ask(r, d, when[r.ID]) // one that its parent does not call any more
+		}
+	}
+	return nil
+}
+
+// task returns what the schedule is to know of an execution.
+func (x *Executor) task(e *skill.Execution) schedule.Task {
+	t := schedule.Task{
+		ID: e.ID, Skill: e.Skill, Parent: e.Parent, Priority: e.Priority, Asked: e.Started, Patience: e.Patience, Limit: e.TimeLimit, StopWithin: skill.DefaultStopWithin,
+		Status: e.Status, Called: e.Called, Epoch: e.Epoch, Stop: e.Stop,
+	}
+	if d := x.descriptions[e.Skill]; d != nil {
+		t.Resources, t.Preemptible, t.Again = d.Resources, d.Preemptible, d.Repeatable
+		if d.StopWithin > 0 {
+			t.StopWithin = d.StopWithin
+		}
+	}
+	return t
+}
+
+// executionOf returns the execution that answers a request.
+func executionOf(r *skill.Request) engram.ID {
+	id, err := engram.NewID("Skill", "Execution", r.Skill.ProviderSegment(), r.ID.Entity())
+	if err != nil {
+		return engram.ID{}
+	}
+	return id
+}
+
+// ask adds the execution of a request to the schedule.
+func (x *Executor) ask(r *skill.Request, d *skill.Description, at engram.Time) error {
+	e := skill.Execution{
+		ID: executionOf(r), Time: at, Skill: r.Skill, Status: schedule.Preparing, Parameters: parametersOf(r, d), Caller: r.Caller, Parent: r.Parent, Cause: r.Cause,
+		Started: at, Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
+	}
+	if r.Priority != nil {
+		e.Priority = *r.Priority
+	}
+	if r.Patience != nil {
+		e.Patience = *r.Patience
+	}
+	if r.TimeLimit != nil {
+		e.TimeLimit = *r.TimeLimit
+	}
+	x.records[e.ID] = &record{e}
+	x.records[e.ID].Time-- // of the first snapshot is the time itself
+	changes, err := x.schedule.Ask(at, x.task(&e))
+	if err != nil {
+		delete(x.records, e.ID)
+		return err
+	}
+	x.changed(changes)
+	return nil
+}

@@ -1,0 +1,304 @@
+package executor
+
+import (
+	"context"
+	"maps"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/schedule"
+)
+
+// parametersOf returns what a request calls a skill with.
+func parametersOf(r *skill.Request, d *skill.Description) map[string]any {
+	if d.Defaults == nil {
+		return r.Parameters
+	}
+	all := maps.Clone(d.Defaults)
+	maps.Copy(all, r.Parameters)
+	return all
+}
+
+// put stores an update.
+type put = func(engram.EntityUpdate) error
+
+// plainly reports whether an update is stored as it is: an import's, which is of another time.
+func plainly(ctx context.Context) bool { return server.Recorded(ctx) }
+
+// request is the hook of Skill/Request.
+func (x *Executor) request(ctx context.Context, u engram.EntityUpdate, store put) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if plainly(ctx) || x.svc == nil {
+		return store(u)
+	}
+	r, err := x.codec.Request(u.Entity, u.Instances)
+	if err != nil {
+		return err
+	}
+	d, err := x.described(r.Skill)
+	if err != nil {
+		return err
+	}
+	if err := x.checkParameters(ctx, parametersOf(r, d), d); err != nil {
+		return err
+	}
+	if r.Patience != nil && *r.Patience < 0 || r.TimeLimit != nil && *r.TimeLimit < 0 {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "patience and time_limit are 0 or more")
+	}
+	id := executionOf(r)
+	if x.records[id] != nil {
+		return engram.Errorf(engram.AlreadyExists, id.String(), "a request of this name is under way; give this one a name of its own")
+	}
+	for _, of := range []engram.ID{u.Entity, id} {
+		if _, err := x.svc.Latest(engram.WithScope(ctx, nil), of); err == nil {
+			return engram.Errorf(engram.AlreadyExists, of.String(), "a request of this name was there before; give this one a name of its own")
+		} else if engram.CodeOf(err) != engram.NotFound {
+			return err
+		}
+	}
+	if err := x.schedule.May(x.task(&skill.Execution{ID: id, Skill: r.Skill, Parent: r.Parent})); err != nil {
+		return err
+	}
+	if err := store(u); err != nil {
+		return err
+	}
+	return x.ask(r, d, now())
+}
+
+// described returns the description of a skill that a request names.
+func (x *Executor) described(id engram.ID) (*skill.Description, error) {
+	if d := x.descriptions[id]; d != nil {
+		return d, nil
+	}
+	if id.CoreSegment() != "Description" || id.Level() != engram.LevelEntity {
+		return nil, engram.Errorf(engram.Invalid, id.String(), "a request names a skill as Skill/Description/PROVIDER/NAME")
+	}
+	return nil, engram.Errorf(engram.NotFound, id.String(), "no provider offers this skill; 'engram skill ls' lists those there are")
+}
+
+// abort is the hook of Skill/Abort.
+func (x *Executor) abort(ctx context.Context, u engram.EntityUpdate, store put) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if plainly(ctx) || x.svc == nil {
+		return store(u)
+	}
+	of, caller, message, err := x.codec.Abort(u.Entity, u.Instances)
+	if err != nil {
+		return err
+	}
+	if of.CoreSegment() == "Request" {
+		for id, r := range x.records {
+			if r.Request == of {
+				of = id
+				break
+			}
+		}
+	}
+	if x.records[of] == nil {
+		if _, err := x.svc.Latest(engram.WithScope(ctx, nil), of); err != nil {
+			return err
+		}
+		return store(u) // it has ended, which is what was wanted
+	}
+	if err := store(u); err != nil {
+		return err
+	}
+	if caller != "" && message == "" {
+		message = "by " + caller
+	}
+	changes, err := x.schedule.Abort(now(), of, schedule.Stop{Reason: schedule.Asked, Message: message, By: u.Entity.At(u.Time)})
+	x.changed(changes)
+	return err
+}
+
+// provider is the hook of Skill/Provider.
+func (x *Executor) provider(ctx context.Context, u engram.EntityUpdate, store put) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if plainly(ctx) || x.svc == nil {
+		return store(u)
+	}
+	l, err := x.codec.Lease(u.Entity, u.Instances)
+	if err != nil {
+		return err
+	}
+	if u.Entity.ProviderSegment() != u.Entity.Entity() {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "the entity of a provider is called as its provider segment: Skill/Provider/%s/%s", u.Entity.ProviderSegment(), u.Entity.ProviderSegment())
+	}
+	if l.Epoch == 0 {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "epoch is missing: a number that is greater each time that the provider begins, such as the time in nanoseconds")
+	}
+	if !l.Ended && (l.Lease < skill.ShortestLease || l.Lease > skill.LongestLease) {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "a lease of %v: from %v to %v", l.Lease, skill.ShortestLease, skill.LongestLease)
+	}
+	var changes []schedule.Task
+	if l.Ended {
+		changes = x.schedule.Leave(now(), u.Entity.Entity(), l.Epoch)
+	} else {
+		changes, err = x.schedule.Lease(now(), u.Entity.Entity(), l.Epoch, l.Lease)
+	}
+	x.changed(changes)
+	if err != nil {
+		return err
+	}
+	return store(u)
+}
+
+// enable is the hook of Skill/Switch.
+func (x *Executor) enable(ctx context.Context, u engram.EntityUpdate, store put) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if plainly(ctx) || x.svc == nil {
+		return store(u)
+	}
+	of, on, err := x.codec.Switch(u.Entity, u.Instances)
+	if err != nil {
+		return err
+	}
+	if _, err := x.described(of); err != nil {
+		return err
+	}
+	if err := store(u); err != nil {
+		return err
+	}
+	x.changed(x.schedule.Enable(now(), of, on))
+	return nil
+}
+
+// describe is the hook of Skill/Description.
+func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store put) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if plainly(ctx) || x.svc == nil {
+		return store(u)
+	}
+	d, err := x.codec.Description(u.Entity, u.Instances)
+	if err != nil {
+		return err
+	}
+	for _, typ := range []string{d.ParameterType, d.ResultType} {
+		if _, err := x.typeOf(ctx, typ); err != nil {
+			return err
+		}
+	}
+	if err := store(u); err != nil {
+		return err
+	}
+	x.descriptions[u.Entity] = d
+	return nil
+}
+
+// report is the hook of Skill/Execution.
+func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put) error {
+	if ctx.Value(own{}) == x || plainly(ctx) {
+		return store(u)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.svc == nil {
+		return store(u)
+	}
+	said, err := x.codec.Execution(u.Entity, u.Time, u.Instances)
+	if err != nil {
+		return err
+	}
+	rec := x.records[u.Entity]
+	if rec == nil && said.Epoch == 0 {
+		return x.noted(ctx, u, said, store)
+	}
+	report := schedule.Report{Epoch: said.Epoch, Status: said.Status, Refused: said.Stop != nil && said.Stop.Answer == schedule.Refused}
+	at := now()
+	if err := x.schedule.Check(at, u.Entity, report); err != nil {
+		return err
+	}
+	d := x.descriptions[rec.Skill]
+	if said.Result != nil && d != nil {
+		if err := x.checkResult(ctx, said.Result, d); err != nil {
+			return err
+		}
+	}
+	before := rec.Execution
+	if rec.Message, rec.Expected = said.Message, said.Expected; said.Progress >= 0 {
+		rec.Progress = min(said.Progress, 1)
+	}
+	if said.Result != nil {
+		rec.Result = said.Result
+	}
+	if rec.Failure = said.Failure; rec.Failure == nil && said.Status == schedule.Failed {
+		rec.Failure = &skill.Failure{Message: said.Message}
+	}
+	if rec.Failure != nil && rec.Failure.Stage == "" {
+		rec.Failure.Stage = x.stage(rec)
+	}
+	changes, err := x.schedule.Report(at, u.Entity, report)
+	if err != nil { // its lease ended just now
+		rec.Execution = before
+		x.changed(changes)
+		return err
+	}
+	return x.reported(u, rec, changes, store)
+}
+
+// reported stores what a provider said of an execution, with what the schedule made of it.
+func (x *Executor) reported(u engram.EntityUpdate, rec *record, changes []schedule.Task, store put) error {
+	rest := changes[:0]
+	ended := false
+	at := max(now(), rec.Time+1)
+	for i := range changes {
+		if t := &changes[i]; t.ID == u.Entity {
+			message := rec.Message
+			rec.take(t, at)
+			if message != "" {
+				rec.Message = message
+			}
+			ended = t.Status.Ended()
+			continue
+		}
+		rest = append(rest, changes[i])
+	}
+	rec.Time = at
+	e := rec.Execution
+	if ended {
+		delete(x.records, u.Entity)
+	}
+	next, err := x.codec.ExecutionUpdate(&e)
+	if err == nil {
+		err = store(next)
+	}
+	if err != nil { // the schedule has it; it is written later
+		x.pending = append(x.pending, &e)
+	}
+	x.changed(rest)
+	return err
+}
+
+// noted stores an execution that somebody only notes, as robots do that run their skills themselves.
+func (x *Executor) noted(ctx context.Context, u engram.EntityUpdate, said *skill.Execution, store put) error {
+	if !said.Request.IsRoot() {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "epoch is missing: a provider says of an execution that it was handed which epoch of it that was")
+	}
+	last, err := x.svc.Latest(engram.WithScope(ctx, nil), u.Entity)
+	if err == nil {
+		if was, err := x.codec.Execution(u.Entity, last.Time, last.Instances); err == nil && !was.Request.IsRoot() {
+			return engram.Errorf(engram.Conflict, u.Entity.String(), "this execution was asked for and has ended")
+		}
+	} else if engram.CodeOf(err) != engram.NotFound {
+		return err
+	}
+	return store(u)
+}
+
+// stage names the skills from the one that was called first to an execution's.
+func (x *Executor) stage(rec *record) string {
+	path := rec.Skill.Entity()
+	for range 20 {
+		if rec = x.records[rec.Parent]; rec == nil {
+			break
+		}
+		path = rec.Skill.Entity() + "/" + path
+	}
+	return path
+}

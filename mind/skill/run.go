@@ -1,0 +1,158 @@
+package skill
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mind/skill/schedule"
+)
+
+// Ask is what somebody wants to be done.
+type Ask struct {
+	Skill      string // PROVIDER/NAME
+	Parameters map[string]any
+	Caller     string         // who asks; "Program" if empty
+	Name       string         // of the request; one of its own is made if it is empty
+	Parent     engram.ID      // the execution that calls it
+	Cause      engram.ID      // what it is asked for because of
+	Priority   *int           // nil is the skill's
+	Patience   *time.Duration // how long it may wait to be called; nil is [DefaultPatience], 0 is for ever
+	TimeLimit  *time.Duration // nil is the skill's
+}
+
+// Handle is an execution as its caller sees it. Its methods are safe for concurrent use.
+type Handle struct {
+	ID     engram.ID // the entity of Skill/Execution
+	svc    Service
+	codec  *Codec
+	caller string
+}
+
+// Start asks for a skill. The error is that of the memory, which checks the request: NotFound without such a skill, Invalid for
+// parameters that it does not take, AlreadyExists for a name that was used before, Conflict for a parent that is to stop.
+func Start(ctx context.Context, svc Service, a Ask) (*Handle, error) {
+	codec, err := NewCodec(ctx, svc)
+	if err != nil {
+		return nil, err
+	}
+	provider, name, ok := strings.Cut(a.Skill, "/")
+	if !ok {
+		return nil, engram.Errorf(engram.Invalid, a.Skill, "name a skill as PROVIDER/NAME, such as Arm/Wave")
+	}
+	r := Request{Parameters: a.Parameters, Caller: cmp.Or(a.Caller, "Program"), Parent: a.Parent, Cause: a.Cause, Priority: a.Priority, Patience: a.Patience, TimeLimit: a.TimeLimit}
+	if r.Skill, err = engram.NewID("Skill", "Description", provider, name); err != nil {
+		return nil, err
+	}
+	now := engram.Now()
+	if r.ID, err = engram.NewID("Skill", "Request", r.Caller, cmp.Or(a.Name, freshName(name, now))); err != nil {
+		return nil, err
+	}
+	u, err := codec.RequestUpdate(&r, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := commitOne(ctx, svc, u); err != nil {
+		return nil, err
+	}
+	id, err := engram.NewID("Skill", "Execution", provider, r.ID.Entity())
+	return &Handle{id, svc, codec, r.Caller}, err
+}
+
+// freshName returns a name that no other request has.
+func freshName(skill string, now engram.Time) string {
+	return skill + "-" + strconv.FormatUint(uint64(now)/1000, 36) + strconv.FormatUint(uint64(36+rand.IntN(35*36)), 36)
+}
+
+// Follow returns the execution that is called id, such as one that was begun before the caller was.
+func Follow(ctx context.Context, svc Service, id engram.ID) (*Handle, error) {
+	codec, err := NewCodec(ctx, svc)
+	return &Handle{id, svc, codec, "Program"}, err
+}
+
+// Wait waits until the execution has ended, and calls each, if it is not nil, with what becomes known of it.
+func (h *Handle) Wait(ctx context.Context, each func(*Execution)) (*Execution, error) {
+	sub, err := h.svc.Subscribe(ctx, engram.Subscription{
+		Patterns: []engram.Pattern{engram.PatternOf(h.ID)}, WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer sub.Close()
+	var last engram.Time
+	for {
+		updates, err := sub.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range updates {
+			if u.Snapshot == nil || u.Snapshot.Time < last {
+				continue
+			}
+			last = u.Snapshot.Time
+			e, err := h.codec.Execution(h.ID, last, u.Snapshot.Instances)
+			if err != nil {
+				return nil, err
+			}
+			if each != nil {
+				each(e)
+			}
+			if e.Status.Ended() {
+				return e, nil
+			}
+		}
+	}
+}
+
+// Abort asks the execution to stop. It does not wait for that, and does nothing to one that has ended.
+func (h *Handle) Abort(ctx context.Context, message string) error {
+	entity, err := engram.NewID("Skill", "Abort", h.caller, h.ID.Entity())
+	if err != nil {
+		return err
+	}
+	u, err := h.codec.AbortUpdate(entity, h.ID, h.caller, message, engram.Now())
+	if err != nil {
+		return err
+	}
+	return commitOne(ctx, h.svc, u)
+}
+
+// Err returns why an execution that has ended did not succeed, nil if it did. It is a [*Failure] where that is known.
+func (e *Execution) Err() error {
+	switch {
+	case e.Status == schedule.Succeeded:
+		return nil
+	case e.Failure != nil:
+		return e.Failure
+	}
+	return &Failure{Code: engram.Canceled.String(), Stage: e.Skill.Entity(), Message: cmp.Or(e.Message, "it was aborted")}
+}
+
+// Run asks for a skill and waits until it has ended. If ctx ends before, the execution is told to stop; Run returns then when it
+// has. The error is that of [Start] or [Execution.Err].
+func Run(ctx context.Context, svc Service, a Ask) (*Execution, error) {
+	h, err := Start(ctx, svc, a)
+	if err != nil {
+		return nil, err
+	}
+	e, err := h.Wait(ctx, nil)
+	if err != nil && ctx.Err() != nil {
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostStopping)
+		defer cancel()
+		if err := h.Abort(late, context.Cause(ctx).Error()); err != nil {
+			return nil, err
+		}
+		e, err = h.Wait(late, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, e.Err()
+}
+
+// mostStopping bounds how long a caller that has given up waits until what it asked for stands still.
+const mostStopping = 30 * time.Second

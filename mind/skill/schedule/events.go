@@ -1,0 +1,265 @@
+package schedule
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Abort has an execution stop, and all that it called. It changes nothing where that is told already; NotFound if it is not
+// under way.
+func (s *Schedule) Abort(now engram.Time, id engram.ID, why Stop) ([]Task, error) {
+	e := s.tasks[id]
+	if e == nil {
+		return nil, engram.Errorf(engram.NotFound, id.String(), "this execution is not under way")
+	}
+	s.stop(now, e, why)
+	return s.done(now), nil
+}
+
+// Enable says whether a skill may be called. What was called goes on.
+func (s *Schedule) Enable(now engram.Time, skill engram.ID, enabled bool) []Task {
+	if enabled {
+		delete(s.disabled, skill)
+		s.stale = true
+	} else {
+		s.disabled[skill] = true
+	}
+	return s.done(now)
+}
+
+// Lease begins or renews the lease of a provider. A later epoch is greater. AlreadyExists while another epoch of the provider has
+// a lease, Conflict for one that was fenced or is over.
+func (s *Schedule) Lease(now engram.Time, name string, epoch uint64, lease time.Duration) ([]Task, error) {
+	s.expire(now)
+	if s.providers[name] == nil && len(s.providers) >= MaxProviders {
+		s.sweep()
+		if len(s.providers) >= MaxProviders {
+			return s.done(now), engram.Errorf(engram.Exhausted, name, "there are %d providers", MaxProviders)
+		}
+	}
+	p := s.provider(name)
+	switch {
+	case p.until != 0 && p.epoch != epoch:
+		return s.done(now), engram.Errorf(engram.AlreadyExists, name, "another provider has this name until %v, or until it ends", p.until)
+	case p.until != 0 && p.fenced:
+		return s.done(now), engram.Errorf(engram.Conflict, name, "this provider did not stop an execution in time and is fenced; stop everything and begin anew with another epoch")
+	case p.until == 0 && epoch <= p.epoch:
+		return s.done(now), engram.Errorf(engram.Conflict, name, "the lease of this epoch is over; stop everything and begin anew with a greater epoch")
+	}
+	p.epoch, p.until, p.fenced = epoch, now.Add(lease), false
+	s.timers.set(&p.timer, p.until)
+	s.stale = true
+	return s.done(now), nil
+}
+
+// sweep forgets providers that are not there and have nothing to do.
+func (s *Schedule) sweep() {
+	for name, p := range s.providers {
+		if p.until == 0 && len(p.tasks) == 0 {
+			delete(s.providers, name)
+		}
+	}
+}
+
+// Leave ends the lease of a provider that stands still.
+func (s *Schedule) Leave(now engram.Time, name string, epoch uint64) []Task {
+	s.expire(now)
+	if p := s.providers[name]; p != nil && p.until != 0 && p.epoch == epoch {
+		s.lose(now, p, "its provider has ended")
+	}
+	return s.done(now)
+}
+
+// Report is what a provider says of an execution.
+type Report struct {
+	Epoch   uint64
+	Status  Status // Constructing to Running, or how it ended; Stopping is to say nothing of it
+	Refused bool   // it does not stop
+}
+
+// Check returns why a report is refused, nil if it is not: Conflict if the execution was not handed to that epoch, or has ended
+// before; NotFound if it is not under way.
+func (s *Schedule) Check(now engram.Time, id engram.ID, r Report) error {
+	e := s.tasks[id]
+	switch {
+	case e == nil:
+		return engram.Errorf(engram.NotFound, id.String(), "this execution is not under way; it has ended or was never asked for")
+	case e.Called == 0 || e.Epoch != r.Epoch:
+		return engram.Errorf(engram.Conflict, id.String(), "this execution was not handed to epoch %d of %s", r.Epoch, e.Provider())
+	}
+	if p := s.providers[e.Provider()]; p.until == 0 || p.until <= now || p.epoch != r.Epoch {
+		return engram.Errorf(engram.Conflict, id.String(), "the lease of %s is over", e.Provider())
+	}
+	return nil
+}
+
+// Report takes over what a provider says of an execution; the error is that of [Schedule.Check]. What changes because of it
+// comes back, the execution that it is of among them.
+func (s *Schedule) Report(now engram.Time, id engram.ID, r Report) ([]Task, error) {
+	s.expire(now)
+	if err := s.Check(now, id, r); err != nil {
+		return s.done(now), err
+	}
+	e := s.tasks[id]
+	switch {
+	case r.Status.Ended():
+		if e.Status == Stopping {
+			e.Stop.Answer = Confirmed
+			if r.Status == Aborted {
+				r.Status = ended(e.Stop.Reason)
+			}
+		}
+		s.end(now, e, r.Status)
+	case e.Status == Stopping && r.Refused:
+		e.Stop.Answer, e.Stop.Deadline, e.Status = Refused, 0, Running
+		s.timers.set(&e.timer, 0)
+		s.change(e)
+	case e.Status == Stopping || r.Status == Stopping:
+	case r.Status != e.Status:
+		e.Status = r.Status
+		s.change(e)
+	}
+	return s.done(now), nil
+}
+
+// Tick does what is due.
+func (s *Schedule) Tick(now engram.Time) []Task {
+	s.expire(now)
+	return s.done(now)
+}
+
+// expire does what is due.
+func (s *Schedule) expire(now engram.Time) {
+	for len(s.timers) > 0 && s.timers[0].at <= now {
+		t := heap.Pop(&s.timers).(*timer)
+		t.at = 0
+		if t.of != nil {
+			s.lose(now, t.of, "the lease of its provider is over")
+			continue
+		}
+		e := t.task
+		switch {
+		case !e.active():
+			s.stop(now, e, Stop{Reason: Waited, Message: s.waitsFor(e)})
+		case e.Status == Stopping:
+			e.Stop.Answer = Unconfirmed
+			s.change(e)
+			s.providers[e.Provider()].fenced = true
+		default:
+			s.stop(now, e, Stop{Reason: TimeLimit, Message: "it took longer than " + e.Limit.String()})
+		}
+	}
+}
+
+// waitsFor says what a task waits for.
+func (s *Schedule) waitsFor(e *entry) string {
+	p := s.providers[e.Provider()]
+	switch {
+	case s.disabled[e.Skill]:
+		return "the skill is disabled"
+	case p.until == 0 || p.fenced:
+		return "its provider " + p.name + " is not there"
+	}
+	for _, r := range e.Resources {
+		for _, u := range s.users[r] {
+			if !s.shares(e, u, r) {
+				return r + " is in use by " + u.ID.Entity()
+			}
+		}
+	}
+	return "others were served before"
+}
+
+// lose ends a provider's lease: nothing of it moves any more.
+func (s *Schedule) lose(now engram.Time, p *provider, why string) {
+	p.until, p.fenced = 0, false
+	s.timers.set(&p.timer, 0)
+	for _, e := range inOrder(p.tasks) {
+		if e.active() {
+			s.lost(now, e, why)
+		}
+	}
+}
+
+// lost ends what a provider ran that is not there any more, or has it wait to be called again.
+func (s *Schedule) lost(now engram.Time, e *entry, why string) {
+	switch {
+	case e.Status == Stopping:
+		s.end(now, e, ended(e.Stop.Reason))
+	case e.Again && e.parent == nil:
+		s.again(now, e)
+	default:
+		e.Stop = &Stop{Reason: ProviderLost, Message: why}
+		s.end(now, e, Failed)
+	}
+}
+
+// again has a task wait to be called again. What it called is told to stop.
+func (s *Schedule) again(now engram.Time, e *entry) {
+	s.release(e)
+	s.timers.set(&e.timer, 0)
+	e.Called, e.Epoch, e.Status, e.Stop = 0, 0, Preparing, nil
+	e.Asked = now
+	s.wait(e)
+	s.change(e)
+	for _, c := range inOrder(e.children) {
+		s.stop(now, c, Stop{Reason: ParentEnded, By: e.ID})
+	}
+}
+
+// Restore adds executions that were under way when another schedule ended. What was called goes on if its provider renews its
+// lease within the grace.
+func (s *Schedule) Restore(now engram.Time, tasks []Task, grace time.Duration) []Task {
+	tasks = slices.Clone(tasks)
+	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Or(cmp.Compare(a.Asked, b.Asked), a.ID.Compare(b.ID)) })
+	for len(tasks) > 0 {
+		rest := slices.DeleteFunc(slices.Clone(tasks), func(t Task) bool {
+			parent := s.tasks[t.Parent]
+			if parent == nil && slices.ContainsFunc(tasks, func(o Task) bool { return o.ID == t.Parent && o.ID != t.ID }) {
+				return false
+			}
+			s.restore(now, t, parent, grace)
+			return true
+		})
+		if len(rest) == len(tasks) { // in a circle, which nothing makes
+			s.restore(now, rest[0], nil, grace)
+			rest = rest[1:]
+		}
+		tasks = rest
+	}
+	for _, p := range s.providers {
+		for _, e := range inOrder(p.tasks) {
+			if e.active() && e.Epoch != p.epoch { // another took its place
+				s.lost(now, e, "its provider has ended")
+			}
+		}
+	}
+	return s.done(now)
+}
+
+func (s *Schedule) restore(now engram.Time, t Task, parent *entry, grace time.Duration) {
+	e := s.add(t, parent)
+	if t.Called == 0 {
+		if !t.Parent.IsRoot() && parent == nil {
+			s.stop(now, e, Stop{Reason: ParentEnded, By: t.Parent})
+		}
+		return
+	}
+	p := s.providers[e.Provider()]
+	if p.epoch < e.Epoch { // the last that was there
+		p.epoch, p.until = e.Epoch, now.Add(grace)
+		s.timers.set(&p.timer, p.until)
+	}
+	switch {
+	case t.Stop != nil && t.Status == Stopping:
+		s.timers.set(&e.timer, max(t.Stop.Deadline, now.Add(grace)))
+	case !t.Parent.IsRoot() && parent == nil:
+		s.stop(now, e, Stop{Reason: ParentEnded, By: t.Parent})
+	case t.Limit > 0:
+		s.timers.set(&e.timer, max(t.Called.Add(t.Limit), now.Add(grace)))
+	}
+}

@@ -1,0 +1,98 @@
+package skill
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mind/skill/schedule"
+)
+
+// Description is what a provider offers, an entity of Skill/Description.
+type Description struct {
+	ID            engram.ID
+	Text          string         // what it does, for people
+	ParameterType string         // full name; empty if it takes none
+	ResultType    string         // full name; empty if it gives none
+	Defaults      map[string]any // of parameters
+	TimeLimit     time.Duration  // of an execution; 0 is none
+	Resources     []string       // parts of the robot that it needs for itself alone, such as "right_arm"
+	Subskills     []engram.ID    // that it calls
+	Priority      int
+	StopWithin    time.Duration // how long stopping takes at most; 2 s if 0
+	Preemptible   bool          // it may be stopped for what has a higher priority
+	Repeatable    bool          // it may be called again where its provider was lost
+}
+
+// Request is that somebody asks for a skill, an entity of Skill/Request.
+type Request struct {
+	ID         engram.ID
+	Skill      engram.ID
+	Parameters map[string]any
+	Caller     string
+	Parent     engram.ID      // the execution that calls it; the root if none does
+	Cause      engram.ID      // what it is asked for because of; the root if nothing is
+	Priority   *int           // nil is the skill's
+	Patience   *time.Duration // how long it may wait to be called; nil is [DefaultPatience], 0 is for ever
+	TimeLimit  *time.Duration // nil is the skill's
+}
+
+// What holds where nothing is said.
+const (
+	DefaultPatience   = 10 * time.Second
+	DefaultStopWithin = 2 * time.Second
+)
+
+// Execution is a snapshot of Skill/Execution.
+type Execution struct {
+	ID         engram.ID // the entity
+	Time       engram.Time
+	Skill      engram.ID
+	Status     schedule.Status
+	Parameters map[string]any
+	Result     map[string]any
+	Caller     string
+	Parent     engram.ID
+	Cause      engram.ID
+	Started    engram.Time // when it was asked for
+	Progress   float64     // from 0 to 1; negative is unknown
+	Message    string
+	Request    engram.ID   // the root: it is only noted, and not the memory's to run
+	Called     engram.Time // when it was handed to its provider; 0 while it waits
+	Epoch      uint64      // of the provider
+	Priority   int
+	Patience   time.Duration
+	TimeLimit  time.Duration
+	Expected   time.Duration // how long it takes in all, as its provider expects; 0 is unknown
+	Stop       *schedule.Stop
+	Failure    *Failure
+}
+
+// Failure is why an execution failed.
+type Failure struct {
+	Code      string // one of the codes of errors, such as "unavailable", or a word of the provider
+	Stage     string // the skills from the one that was called first to the one that failed, such as BringObject/GraspObject
+	Message   string
+	Retry     bool // trying again may help
+	BlockedBy []engram.ID
+}
+
+// Error makes a failure an error.
+func (f *Failure) Error() string {
+	if f.Stage == "" {
+		return f.Message
+	}
+	return f.Stage + ": " + f.Message
+}
+
+// Lease is that a provider is there, a snapshot of Skill/Provider.
+type Lease struct {
+	Epoch uint64
+	Lease time.Duration
+	Ended bool
+}
+
+// Bounds of leases.
+const (
+	ShortestLease = 100 * time.Millisecond
+	LongestLease  = time.Minute
+)
