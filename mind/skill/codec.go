@@ -101,9 +101,9 @@ func linksOf(ids []engram.ID) []any {
 	return all
 }
 
-// decode reads the first instance of a snapshot.
+// decode reads a snapshot: the only instance, or of an execution or a description the first.
 func (c *Codec) decode(name string, all []engram.Instance, of engram.ID) (members, error) {
-	if len(all) != 1 {
+	if len(all) == 0 || len(all) > 1 && name != typeExecution && name != typeDescription {
 		return nil, engram.Errorf(engram.Invalid, of.String(), "one instance is expected, not %d", len(all))
 	}
 	v, err := c.types[name].Decode(all[0].Payload.Bytes)
@@ -116,7 +116,9 @@ func (c *Codec) decode(name string, all []engram.Instance, of engram.ID) (member
 
 // encode makes an update of what was true at a time.
 func (c *Codec) encode(name string, entity engram.ID, at engram.Time, m members) (engram.EntityUpdate, error) {
-	m["timestamp"] = at
+	if name != typeDescription {
+		m["timestamp"] = at
+	}
 	b, err := c.types[name].Encode(map[string]any(m))
 	if err != nil {
 		return engram.EntityUpdate{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"sync"
@@ -299,20 +300,15 @@ func (p *provider) execute(ctx context.Context, c *Call) {
 	status := schedule.Succeeded
 	var failure *Failure
 	if err != nil {
-		status = schedule.Failed
-		if ctx.Err() != nil {
-			status = schedule.Aborted
-		}
-		if !errors.As(err, &failure) {
+		if status = schedule.Failed; ctx.Err() != nil {
+			status = schedule.Aborted // why is known
+		} else if !errors.As(err, &failure) {
 			failure = &Failure{Code: engram.CodeOf(err).String(), Message: err.Error()}
 		}
 	}
 	_ = p.report(p.over, c, status, func(e *Execution) {
 		if e.Result = c.result; failure != nil {
-			e.Message = failure.Message
-			if status == schedule.Failed {
-				e.Failure = failure
-			}
+			e.Message, e.Failure = failure.Message, failure
 		}
 	})
 }
@@ -321,8 +317,8 @@ func (p *provider) execute(ctx context.Context, c *Call) {
 func attempt(ctx context.Context, s Skill, c *Call) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = &Failure{Code: engram.Internal.String(), Message: fmt.Sprintf("the skill panicked: %v", cause), BlockedBy: nil}
-			debug.PrintStack()
+			slog.Error("a skill panicked", "skill", c.Skill.String(), "cause", cause, "stack", string(debug.Stack()))
+			err = &Failure{Code: engram.Internal.String(), Message: fmt.Sprintf("the skill panicked: %v", cause)}
 		}
 	}()
 	return s.Do(ctx, c)

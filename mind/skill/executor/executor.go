@@ -169,10 +169,7 @@ func (x *Executor) changed(tasks []schedule.Task) {
 		if r == nil {
 			continue
 		}
-		r.take(t, now())
-		if r.Failure != nil && r.Failure.Stage == "" {
-			r.Failure.Stage = x.stage(r)
-		}
+		x.take(r, t, now())
 		e := r.Execution
 		x.pending = append(x.pending, &e)
 		if t.Status.Ended() {
@@ -188,7 +185,7 @@ func (x *Executor) changed(tasks []schedule.Task) {
 }
 
 // take takes over what the schedule says of an execution.
-func (r *record) take(t *schedule.Task, at engram.Time) {
+func (x *Executor) take(r *record, t *schedule.Task, at engram.Time) {
 	r.Time = max(at, r.Time+1)
 	r.Status, r.Called, r.Epoch, r.Priority = t.Status, t.Called, t.Epoch, t.Priority
 	if r.Stop = t.Stop; t.Stop == nil || t.Status != schedule.Failed && t.Status != schedule.Aborted || r.Failure != nil {
@@ -199,6 +196,7 @@ func (r *record) take(t *schedule.Task, at engram.Time) {
 		f.BlockedBy = []engram.ID{t.Stop.By}
 	}
 	if r.Message = f.Message; t.Status == schedule.Failed {
+		f.Stage = x.stage(r)
 		r.Failure = f
 	}
 }

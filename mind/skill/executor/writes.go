@@ -177,12 +177,7 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 	}
 	d, err := x.codec.Description(u.Entity, u.Instances)
 	if err != nil {
-		return err
-	}
-	for _, typ := range []string{d.ParameterType, d.ResultType} {
-		if _, err := x.typeOf(ctx, typ); err != nil {
-			return err
-		}
+		return store(u) // which says best what is wrong with it
 	}
 	if err := store(u); err != nil {
 		return err
@@ -202,10 +197,13 @@ func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put)
 		return store(u)
 	}
 	said, err := x.codec.Execution(u.Entity, u.Time, u.Instances)
+	rec := x.records[u.Entity]
 	if err != nil {
+		if rec == nil {
+			return store(u) // which says best what is wrong with it
+		}
 		return err
 	}
-	rec := x.records[u.Entity]
 	if rec == nil && said.Epoch == 0 {
 		return x.noted(ctx, u, said, store)
 	}
@@ -250,7 +248,7 @@ func (x *Executor) reported(u engram.EntityUpdate, rec *record, changes []schedu
 	for i := range changes {
 		if t := &changes[i]; t.ID == u.Entity {
 			message := rec.Message
-			rec.take(t, at)
+			x.take(rec, t, at)
 			if message != "" {
 				rec.Message = message
 			}

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -20,6 +21,16 @@ const (
 	Aborted
 	Stopping // was told to stop, and has not confirmed that
 )
+
+var statuses = [...]string{"Constructing", "Initializing", "Preparing", "Running", "Succeeded", "Failed", "Aborted", "Stopping"}
+
+// String returns the status as engram.skill.Status has it.
+func (s Status) String() string {
+	if int(s) < len(statuses) {
+		return statuses[s]
+	}
+	return strconv.Itoa(int(s))
+}
 
 // Ended reports whether the status is the last.
 func (s Status) Ended() bool { return s == Succeeded || s == Failed || s == Aborted }

@@ -1,0 +1,328 @@
+package skill_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/mind/memories"
+	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/schedule"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// robot is a memory server in a bubble of its own time.
+type robot struct {
+	*testing.T
+	*server.Server
+	ctx     context.Context
+	leaving []func()
+}
+
+// inBubble runs a test with a server, in time that passes when all wait.
+func inBubble(t *testing.T, test func(r *robot)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := server.New(server.Config{Memories: []server.Memory{memories.Skill(), memories.Speech()}, Log: testkit.Quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &robot{T: t, Server: s, ctx: t.Context()}
+		defer s.Close()
+		defer func() {
+			for _, leave := range r.leaving {
+				leave()
+			}
+		}()
+		test(r)
+	})
+}
+
+// offers has a provider offer skills. It returns what ends that.
+func (r *robot) offers(name string, skills ...skill.Skill) (end func()) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := skill.Provide(ctx, r.Server, name, skill.ProvideOptions{}, skills...); err != nil {
+			r.Errorf("%s: %v", name, err)
+		}
+	})
+	end = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	r.leaving = append(r.leaving, end)
+	synctest.Wait()
+	return end
+}
+
+func (r *robot) start(a skill.Ask) *skill.Handle {
+	r.Helper()
+	h, err := skill.Start(r.ctx, r.Server, a)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return h
+}
+
+func (r *robot) wait(h *skill.Handle) *skill.Execution {
+	r.Helper()
+	e, err := h.Wait(r.ctx, nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return e
+}
+
+// wave is a skill that takes a second, and stops at once.
+func wave(ctx context.Context, c *skill.Call) error {
+	for i := range 10 {
+		if err := c.Progress(ctx, float64(i)/10, "waving"); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	c.SetResult(map[string]any{"waves": int64(10)})
+	return nil
+}
+
+// deaf is a skill that does not stop.
+func deaf(_ context.Context, _ *skill.Call) error { time.Sleep(10 * time.Second); return nil }
+
+func TestRun(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		r.offers("Arm", skill.Skill{Name: "Wave", Description: skill.Description{Text: "waves", Defaults: map[string]any{"hand": "right"}}, Do: wave})
+		e, err := skill.Run(r.ctx, r.Server, skill.Ask{Skill: "Arm/Wave", Caller: "anna", Parameters: map[string]any{"times": int64(10)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Status != schedule.Succeeded || e.Result["waves"] != int64(10) || e.Parameters["hand"] != "right" || e.Parameters["times"] != int64(10) || e.Caller != "anna" {
+			t.Errorf("it ended as %+v", e)
+		}
+		history, err := r.Query(r.ctx, engram.PatternOf(e.ID).Select(engram.All()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var seen []string
+		codec, _ := skill.NewCodec(r.ctx, r.Server)
+		for item := range history.All() {
+			e, err := codec.Execution(item.ID.Parent(), item.Time, item.Instances)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen = append(seen, fmt.Sprint(e.Status, " ", e.Progress))
+		}
+		if len(seen) < 12 || seen[0] != "Preparing -1" || seen[1] != "Running -1" || seen[2] != "Running 0" || seen[len(seen)-1] != "Succeeded 0.9" {
+			t.Errorf("its history is %q", seen)
+		}
+		// The result stays: who comes later finds it.
+		time.Sleep(time.Hour)
+		late, err := skill.Follow(r.ctx, r.Server, e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := r.wait(late); e.Result["waves"] != int64(10) {
+			t.Errorf("an hour later it is %+v", e)
+		}
+	})
+}
+
+// What is wrong with a request is told to who asks, and nothing is stored.
+func TestRequestsThatAreRefused(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		r.offers("Arm", skill.Skill{Name: "Say", Description: skill.Description{ParameterType: "engram.speech.Text"}, Do: wave})
+		again := skill.Ask{Skill: "Arm/Say", Name: "say-1", Parameters: map[string]any{"text": "hello"}}
+		r.start(again)
+		for _, c := range []struct {
+			ask  skill.Ask
+			code engram.Code
+			says string
+		}{
+			{skill.Ask{Skill: "Arm/Sing"}, engram.NotFound, "Skill/Description/Arm/Sing: no provider offers this skill"},
+			{skill.Ask{Skill: "Sing"}, engram.Invalid, "PROVIDER/NAME"},
+			{skill.Ask{Skill: "Arm/Say", Parameters: map[string]any{"txt": "hello"}}, engram.Invalid, "txt"},
+			{skill.Ask{Skill: "Arm/Say", Parameters: map[string]any{"text": 7.5}}, engram.Invalid, "text"},
+			{again, engram.AlreadyExists, "say-1"},
+			{skill.Ask{Skill: "Arm/Say", Parent: engram.MustID("Skill/Execution/Arm/none")}, engram.NotFound, "Skill/Execution/Arm/none"},
+		} {
+			_, err := skill.Start(r.ctx, r.Server, c.ask)
+			if engram.CodeOf(err) != c.code || !strings.Contains(fmt.Sprint(err), c.says) {
+				t.Errorf("%+v: %v; expected %v with %q", c.ask, err, c.code, c.says)
+			}
+		}
+	})
+}
+
+// An execution stops at any time, and all that it called.
+func TestAbort(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Nanosecond, 50 * time.Millisecond, 500 * time.Millisecond, 950 * time.Millisecond} {
+		t.Run(after.String(), func(t *testing.T) {
+			inBubble(t, func(r *robot) {
+				r.offers("Arm", skill.Skill{Name: "Wave", Do: wave, Description: skill.Description{Resources: []string{"arm"}}}, skill.Skill{Name: "Greet", Do: func(ctx context.Context, c *skill.Call) error {
+					_, err := c.Run(ctx, skill.Ask{Skill: "Arm/Wave"})
+					return err
+				}})
+				h := r.start(skill.Ask{Skill: "Arm/Greet", Caller: "anna"})
+				time.Sleep(after)
+				if err := h.Abort(r.ctx, "enough"); err != nil {
+					t.Fatal(err)
+				}
+				e := r.wait(h)
+				if e.Status != schedule.Aborted || e.Stop == nil || e.Stop.Reason != schedule.Asked || e.Stop.Answer != schedule.Confirmed || !strings.Contains(e.Message, "enough") {
+					t.Errorf("it ended as %+v %+v", e, e.Stop)
+				}
+				synctest.Wait()
+				all, err := r.Query(r.ctx, engram.MustPattern("Skill/Execution/Arm").Select(engram.Latest(1)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				codec, _ := skill.NewCodec(r.ctx, r.Server)
+				for item := range all.All() {
+					if e, err := codec.Execution(item.ID.Parent(), item.Time, item.Instances); err != nil || !e.Status.Ended() {
+						t.Errorf("%v is %+v, %v", item.ID, e, err)
+					}
+				}
+				if err := h.Abort(r.ctx, "again"); err != nil {
+					t.Errorf("after the end: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Who gives up waiting has it stop, and waits until it has.
+func TestRunUntilGivenUp(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		r.offers("Arm", skill.Skill{Name: "Wave", Do: wave})
+		ctx, cancel := context.WithTimeout(r.ctx, 250*time.Millisecond)
+		defer cancel()
+		e, err := skill.Run(ctx, r.Server, skill.Ask{Skill: "Arm/Wave"})
+		if e == nil || e.Status != schedule.Aborted || err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
+			t.Errorf("it ended as %+v, %v", e, err)
+		}
+	})
+}
+
+// A failure says where and why; a limit of time is one.
+func TestFailures(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		cup := engram.MustID("Object/Instance/Eye/cup")
+		r.offers("Arm",
+			skill.Skill{Name: "Grasp", Do: func(context.Context, *skill.Call) error {
+				return &skill.Failure{Code: "slipped", Message: "the cup slipped", Retry: true, BlockedBy: []engram.ID{cup}}
+			}},
+			skill.Skill{Name: "Bring", Do: func(ctx context.Context, c *skill.Call) error {
+				_, err := c.Run(ctx, skill.Ask{Skill: "Arm/Grasp"})
+				return err
+			}},
+			skill.Skill{Name: "Panic", Do: func(context.Context, *skill.Call) error { panic("oh") }},
+			skill.Skill{Name: "Slow", Description: skill.Description{TimeLimit: 300 * time.Millisecond}, Do: wave},
+		)
+		for _, c := range []struct{ ask, code, stage, message string }{
+			{"Arm/Grasp", "slipped", "Grasp", "the cup slipped"},
+			{"Arm/Bring", "slipped", "Bring/Grasp", "the cup slipped"},
+			{"Arm/Panic", "internal", "Panic", "the skill panicked: oh"},
+			{"Arm/Slow", "time_limit", "Slow", "it took longer than 300ms"},
+			{"Arm/Slow", "time_limit", "Slow", "it took longer than 300ms"},
+		} {
+			e, err := skill.Run(r.ctx, r.Server, skill.Ask{Skill: c.ask})
+			var f *skill.Failure
+			if !errors.As(err, &f) || e.Status != schedule.Failed || f.Code != c.code || f.Stage != c.stage || !strings.Contains(f.Message, c.message) {
+				t.Errorf("%s ended as %+v with %+v, %v", c.ask, e, f, err)
+			}
+		}
+	})
+}
+
+// Executions that need a resource have it one after the other, the more important first.
+func TestResources(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		var mu sync.Mutex
+		var order []string
+		busy := 0
+		do := func(ctx context.Context, c *skill.Call) error {
+			mu.Lock()
+			order, busy = append(order, c.Text("name")), busy+1
+			if busy > 1 {
+				r.Errorf("%q have the arm at once", order)
+			}
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			busy--
+			mu.Unlock()
+			return nil
+		}
+		r.offers("Arm", skill.Skill{Name: "Wave", Description: skill.Description{Resources: []string{"arm"}}, Do: do})
+		forever := time.Duration(0)
+		var handles []*skill.Handle
+		for i, name := range []string{"first", "low", "high", "low again"} {
+			priority := []int{0, -1, 5, -1}[i]
+			handles = append(handles, r.start(skill.Ask{Skill: "Arm/Wave", Parameters: map[string]any{"name": name}, Priority: &priority, Patience: &forever}))
+			synctest.Wait()
+		}
+		for _, h := range handles {
+			r.wait(h)
+		}
+		if fmt.Sprint(order) != "[first high low low again]" {
+			t.Errorf("they had it in the order %q", order)
+		}
+	})
+}
+
+// What has no provider waits for it, and fails when it has waited for too long.
+func TestProviderComesLate(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		leave := r.offers("Arm", skill.Skill{Name: "Wave", Do: wave})
+		leave()
+		waits := r.start(skill.Ask{Skill: "Arm/Wave"})
+		time.Sleep(3 * time.Second)
+		leave = r.offers("Arm", skill.Skill{Name: "Wave", Do: wave})
+		if e := r.wait(waits); e.Status != schedule.Succeeded {
+			t.Errorf("it ended as %+v", e)
+		}
+		leave()
+		began := time.Now()
+		if e := r.wait(r.start(skill.Ask{Skill: "Arm/Wave"})); e.Status != schedule.Failed || e.Failure == nil || !strings.Contains(e.Failure.Message, "Arm is not there") || time.Since(began) != skill.DefaultPatience {
+			t.Errorf("it ended after %v as %+v", time.Since(began), e)
+		}
+	})
+}
+
+// A provider that does not stop in time is fenced: it gets nothing more to do, and what it held is free when its lease is over.
+func TestFence(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		r.offers("Arm", skill.Skill{Name: "Deaf", Description: skill.Description{Resources: []string{"arm"}}, Do: deaf})
+		r.offers("Hand", skill.Skill{Name: "Wave", Description: skill.Description{Resources: []string{"arm"}}, Do: wave})
+		h := r.start(skill.Ask{Skill: "Arm/Deaf"})
+		synctest.Wait()
+		began := time.Now()
+		if err := h.Abort(r.ctx, ""); err != nil {
+			t.Fatal(err)
+		}
+		next := r.start(skill.Ask{Skill: "Hand/Wave"})
+		e := r.wait(h)
+		if e.Status != schedule.Aborted || e.Stop.Answer != schedule.Unconfirmed || time.Since(began) < 2*time.Second || time.Since(began) > 4*time.Second {
+			t.Errorf("after %v it ended as %+v %+v", time.Since(began), e, e.Stop)
+		}
+		if e := r.wait(next); e.Status != schedule.Succeeded || e.Called.Sub(e.Started) < 2*time.Second {
+			t.Errorf("the next ended as %+v", e)
+		}
+		// When it stands still, it begins anew.
+		if e := r.wait(r.start(skill.Ask{Skill: "Arm/Deaf"})); e.Status != schedule.Succeeded {
+			t.Errorf("later it ended as %+v", e)
+		}
+	})
+}
