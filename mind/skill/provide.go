@@ -152,6 +152,9 @@ type running struct {
 
 // live offers the skills for one epoch.
 func (p *provider) live(ctx context.Context) error {
+	if p.epoch != 0 { // of which nothing moves any more
+		_ = p.renew(ctx, true)
+	}
 	p.epoch, p.calls = uint64(time.Now().UnixNano()), map[engram.ID]*running{}
 	over, lost := context.WithCancelCause(context.WithoutCancel(ctx))
 	p.over = over

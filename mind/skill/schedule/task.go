@@ -49,6 +49,16 @@ const (
 	Waited                     // it waited too long for its provider or its resources
 )
 
+var reasons = [...]string{"Asked", "ParentEnded", "Preempted", "TimeLimit", "ProviderLost", "CallerGone", "Waited"}
+
+// String returns the reason as engram.skill.StopReason has it.
+func (r Reason) String() string {
+	if int(r) < len(reasons) {
+		return reasons[r]
+	}
+	return strconv.Itoa(int(r))
+}
+
 // fails reports whether what stops for the reason has failed; else it was aborted.
 func (r Reason) fails() bool { return r == TimeLimit || r == ProviderLost || r == Waited }
 
@@ -63,6 +73,16 @@ const (
 	Unconfirmed        // it did not answer in time
 	Refused            // it goes on
 )
+
+var answers = [...]string{"Pending", "Confirmed", "Unconfirmed", "Refused"}
+
+// String returns the answer as engram.skill.StopAnswer has it.
+func (a Answer) String() string {
+	if int(a) < len(answers) {
+		return answers[a]
+	}
+	return strconv.Itoa(int(a))
+}
 
 // Stop says why and how an execution stops.
 type Stop struct {

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/schedule"
+)
+
+func newSkillRun() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run SKILL [NAME=VALUE…]",
+		Short: "Have a skill executed, and wait until it has ended",
+		Long: `Asks for a skill, shows how far it has come, and prints what it returned. Values of parameters
+are JSON or plain text. ^C has the execution stop, and waits until it has; a second ^C does
+not wait. The exit code is 1 where it failed or was aborted.`,
+		Example: `  engram skill run Arm/Wave times=3
+  engram skill run Arm/MoveTo --parameters '{"location": "table"}' --time-limit 30s
+  engram skill run Arm/Wave --detach`,
+		Args:              positional(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeSkills,
+	}
+	f := cmd.Flags()
+	f.String("parameters", "", "all parameters as a JSON object, @FILE or - for standard input")
+	f.Int("priority", 0, "of those that wait for a resource the highest is next (default: the skill's)")
+	f.Duration("patience", skill.DefaultPatience, "how long it may wait to be called; 0s is for ever")
+	f.Duration("time-limit", 0, "how long it may take; 0s is for ever (default: the skill's)")
+	f.String("caller", "", "who asks (default: the user)")
+	f.String("cause", "", "ID of what it is asked for because of, such as a speech command")
+	f.Bool("detach", false, "do not wait: print the execution")
+	addOutputFormats(cmd, []string{"text", "json", "ndjson", "yaml"})
+	printing(cmd, skillRun)
+	return cmd
+}
+
+func skillRun(cmd *cobra.Command, args []string, format string) error {
+	of, err := parseSkill(args[0])
+	if err != nil {
+		return err
+	}
+	m, err := connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	ask, err := askFlags(cmd, m, of, args[1:])
+	if err != nil {
+		return err
+	}
+	h, err := skill.Start(cmd.Context(), m, ask)
+	if err != nil {
+		return err
+	}
+	if detach, _ := cmd.Flags().GetBool("detach"); detach {
+		if format == "text" {
+			return printLine(cmd.OutOrStdout(), span{text: visible(h.ID.String())})
+		}
+		return printObject(cmd.OutOrStdout(), format, map[string]string{"execution": h.ID.String()})
+	}
+	e, err := follow(cmd, h)
+	if err != nil {
+		return err
+	}
+	if format != "text" {
+		if err := printObject(cmd.OutOrStdout(), format, executionObject(e)); err != nil {
+			return err
+		}
+	} else if e.Result != nil {
+		if err := printFolded(cmd.OutOrStdout(), nil, span{text: visible(string(valueJSON(e.Result)))}); err != nil {
+			return err
+		}
+	}
+	return endOf(e)
+}
+
+// endOf returns why an execution did not succeed.
+func endOf(e *skill.Execution) error {
+	err := e.Err()
+	var f *skill.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	text := shortSkill(e.ID) + " " + map[bool]string{true: "was aborted", false: "failed"}[e.Status == schedule.Aborted] + ": " + f.Error()
+	if f.Retry && e.Status == schedule.Failed {
+		text += "; trying again may help"
+	}
+	return errors.New(text)
+}
+
+// follow tells how far an execution has come, until it has ended. When the command is to end, so is the execution.
+func follow(cmd *cobra.Command, h *skill.Handle) (*skill.Execution, error) {
+	said := ""
+	tell := func(e *skill.Execution) {
+		text := e.Status.String()
+		if e.Status == schedule.Preparing && e.Called == 0 {
+			text = "Waiting"
+		}
+		if e.Progress > 0 && !e.Status.Ended() {
+			text += fmt.Sprintf(" %.0f %%", 100*e.Progress)
+		}
+		if e.Message != "" && e.Status != schedule.Failed && e.Status != schedule.Aborted {
+			text += ": " + e.Message
+		}
+		if text != said {
+			cmd.PrintErrf("engram: %s %s\n", visible(shortSkill(h.ID)), visible(text))
+		}
+		said = text
+	}
+	e, err := h.Wait(cmd.Context(), tell)
+	if cmd.Context().Err() == nil {
+		return e, err
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), 30*time.Second)
+	defer cancel()
+	if err := h.Abort(late, "the command was interrupted"); err != nil {
+		return nil, err
+	}
+	return h.Wait(late, tell)
+}
+
+// askFlags reads what is asked for.
+func askFlags(cmd *cobra.Command, m *client.Client, of engram.ID, values []string) (a skill.Ask, err error) {
+	f := cmd.Flags()
+	a.Skill = of.ProviderSegment() + "/" + of.Entity()
+	a.Caller, _ = f.GetString("caller")
+	if a.Caller == "" {
+		a.Caller = "shell"
+		if u, err := user.Current(); err == nil && u.Username != "" {
+			a.Caller = u.Username
+		}
+	}
+	if n, _ := f.GetInt("priority"); f.Changed("priority") {
+		a.Priority = &n
+	}
+	patience, _ := f.GetDuration("patience")
+	limit, _ := f.GetDuration("time-limit")
+	if patience < 0 || limit < 0 {
+		return a, usagef("--patience %v --time-limit %v: 0 or more", patience, limit)
+	}
+	a.Patience = &patience
+	if f.Changed("time-limit") {
+		a.TimeLimit = &limit
+	}
+	if text, _ := f.GetString("cause"); text != "" {
+		if a.Cause, err = engram.Parse(text); err != nil {
+			return a, usagef("--cause: %w", err)
+		}
+	}
+	a.Parameters, err = parameterArgs(cmd, m, of, values)
+	return a, err
+}
+
+// parameterArgs reads parameters by the type that the skill takes.
+func parameterArgs(cmd *cobra.Command, m *client.Client, of engram.ID, values []string) (map[string]any, error) {
+	all := map[string]json.RawMessage{}
+	if text, _ := cmd.Flags().GetString("parameters"); text != "" {
+		j, err := readArg(cmd, text)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(j, &all); err != nil {
+			return nil, usagef("--parameters is no JSON object: %w", err)
+		}
+	}
+	for _, v := range values {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, usagef("%q: write a parameter as NAME=VALUE", v)
+		}
+		if all[name] = json.RawMessage(value); !json.Valid(all[name]) {
+			j, err := json.Marshal(value)
+			if err != nil {
+				return nil, err
+			}
+			all[name] = j
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	j, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	offers, err := skill.Offers(cmd.Context(), m, engram.PatternOf(of))
+	if err != nil {
+		return nil, err
+	}
+	name := engram.ValueType
+	if len(offers) == 1 {
+		name = cmp.Or(offers[0].ParameterType, name)
+	}
+	t, err := newTypeCache(m).get(cmd.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := t.FromJSON(j)
+	if err != nil {
+		return nil, fmt.Errorf("parameters of %s: %w", shortSkill(of), err)
+	}
+	v, err := t.Decode(b)
+	parameters, _ := v.(map[string]any)
+	if name != engram.ValueType { // members that were not given are not
+		for key := range parameters {
+			if _, given := all[key]; !given {
+				delete(parameters, key)
+			}
+		}
+	}
+	return parameters, err
+}
+
+// valueJSON returns values as JSON.
+func valueJSON(v map[string]any) json.RawMessage {
+	b, err := idf.EncodeValue(v)
+	if err != nil {
+		return nil
+	}
+	of, _ := idf.NewRegistry().Get(engram.ValueType)
+	j, err := of.JSON(b, idf.JSONOptions{})
+	if err != nil {
+		return nil
+	}
+	return j
+}
+
+func newSkillAbort() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "abort EXECUTION",
+		Short: "Have an execution stop, and all that it called",
+		Long: `Asks an execution to stop, and waits until it has: until its provider has confirmed that it
+stands still, or cannot move anything any more. One that waits has ended at once.`,
+		Example:           "  engram skill abort Arm/Wave-9bkkzr8qo0vu --message 'mind the cup'",
+		Args:              positional(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeActive,
+	}
+	cmd.Flags().String("message", "", "why, for people")
+	cmd.Flags().Bool("detach", false, "do not wait")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		text := args[0]
+		if !strings.HasPrefix(text, "Skill/Execution/") {
+			text = "Skill/Execution/" + text
+		}
+		id, err := engram.Parse(text)
+		if err != nil || id.Level() != engram.LevelEntity {
+			return usagef("%s: name an execution as PROVIDER/NAME; 'engram skill history' lists them", args[0])
+		}
+		m, err := connect(cmd)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		h, err := skill.Follow(cmd.Context(), m, id)
+		if err != nil {
+			return err
+		}
+		message, _ := cmd.Flags().GetString("message")
+		if err := h.Abort(cmd.Context(), message); err != nil {
+			return err
+		}
+		if detach, _ := cmd.Flags().GetBool("detach"); detach {
+			return nil
+		}
+		e, err := h.Wait(cmd.Context(), nil)
+		if err != nil {
+			return err
+		}
+		line := shortSkill(e.ID) + " " + strings.ToLower(e.Status.String())
+		if e.Message != "" {
+			line += ": " + e.Message
+		}
+		return printLine(cmd.OutOrStdout(), span{text: visible(line)})
+	}
+	return cmd
+}
+
+// completeActive completes executions that have not ended.
+func completeActive(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	m, err := connect(cmd)
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer m.Close()
+	all, _ := skill.Executions(cmd.Context(), m, engram.MustPattern("Skill/Execution"), engram.Latest(1))
+	for _, e := range all {
+		if !e.Status.Ended() && !e.Request.IsRoot() {
+			names = append(names, shortSkill(e.ID)+"\t"+e.Status.String())
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

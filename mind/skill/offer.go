@@ -1,0 +1,136 @@
+package skill
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Offer is a skill as it stands.
+type Offer struct {
+	Description
+	Enabled bool
+	There   bool        // its provider's lease holds
+	Until   engram.Time // the end of that lease, or when it was
+	Active  []*Execution
+}
+
+// State says in a word whether the skill can be executed.
+func (o *Offer) State() string {
+	switch {
+	case !o.Enabled:
+		return "disabled"
+	case !o.There:
+		return "away"
+	case len(o.Active) > 0:
+		return "active"
+	}
+	return "ready"
+}
+
+// Offers returns what skills there are, by their IDs, those of a pattern such as Skill/Description/Arm.
+func Offers(ctx context.Context, svc Service, p engram.Pattern) ([]*Offer, error) {
+	codec, err := NewCodec(ctx, svc)
+	if err != nil {
+		return nil, err
+	}
+	latest := func(p engram.Pattern) (*engram.Result, error) { return svc.Query(ctx, p.Select(engram.Latest(1))) }
+	var all []*Offer
+	of := map[engram.ID]*Offer{}
+	r, err := latest(p)
+	if err != nil {
+		return nil, err
+	}
+	for item := range r.All() {
+		if d, err := codec.Description(item.ID.Truncate(engram.LevelEntity), item.Instances); err == nil {
+			o := &Offer{Description: *d, Enabled: true}
+			all, of[d.ID] = append(all, o), o
+		}
+	}
+	if r, err = latest(engram.MustPattern("Skill/Switch")); err != nil {
+		return nil, err
+	}
+	newest := map[engram.ID]engram.Time{}
+	for item := range r.All() {
+		skill, on, err := codec.Switch(item.ID.Truncate(engram.LevelEntity), item.Instances)
+		if o := of[skill]; err == nil && o != nil && item.Time >= newest[skill] {
+			o.Enabled, newest[skill] = on, item.Time
+		}
+	}
+	if r, err = latest(engram.MustPattern("Skill/Provider")); err != nil {
+		return nil, err
+	}
+	now := engram.Now()
+	for item := range r.All() {
+		l, err := codec.Lease(item.ID.Truncate(engram.LevelEntity), item.Instances)
+		if err != nil {
+			continue
+		}
+		until := item.Arrived.Add(l.Lease)
+		for _, o := range all {
+			if o.ID.ProviderSegment() == item.ID.ProviderSegment() {
+				o.Until, o.There = until, !l.Ended && until > now
+			}
+		}
+	}
+	active, err := Executions(ctx, svc, engram.MustPattern("Skill/Execution"), engram.Latest(1))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range active {
+		if o := of[e.Skill]; o != nil && !e.Request.IsRoot() && !e.Status.Ended() {
+			o.Active = append(o.Active, e)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Offer) int { return a.ID.Compare(b.ID) })
+	return all, nil
+}
+
+// Executions returns executions as they were last, in the order in which they were begun. What cannot be read is left out.
+func Executions(ctx context.Context, svc Service, p engram.Pattern, s engram.SnapshotSelector) ([]*Execution, error) {
+	codec, err := NewCodec(ctx, svc)
+	if err != nil {
+		return nil, err
+	}
+	r, err := svc.Query(ctx, p.Select(s))
+	if err != nil {
+		return nil, err
+	}
+	last := map[engram.ID]*Execution{}
+	for item := range r.All() {
+		id := item.ID.Truncate(engram.LevelEntity)
+		e, err := codec.Execution(id, item.Time, item.Instances)
+		if had := last[id]; err == nil && (had == nil || had.Time <= e.Time) {
+			last[id] = e
+		}
+	}
+	all := make([]*Execution, 0, len(last))
+	for _, e := range last {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b *Execution) int {
+		if a.Started != b.Started {
+			return int(max(-1, min(1, a.Started.Sub(b.Started))))
+		}
+		return a.ID.Compare(b.ID)
+	})
+	return all, nil
+}
+
+// Enable says that a skill may be called, or may not until it is enabled again. Who is who says so, and message why.
+func Enable(ctx context.Context, svc Service, of engram.ID, on bool, who, message string) error {
+	codec, err := NewCodec(ctx, svc)
+	if err != nil {
+		return err
+	}
+	entity, err := engram.NewID("Skill", "Switch", who, of.ProviderSegment()+" "+of.Entity())
+	if err != nil {
+		return err
+	}
+	u, err := codec.SwitchUpdate(entity, of, on, message, engram.Now())
+	if err != nil {
+		return err
+	}
+	return commitOne(ctx, svc, u)
+}
