@@ -29,8 +29,19 @@ func TestTracesDocument(t *testing.T) {
 	runDocument(t, "traces", t.TempDir(), 12)
 }
 
-// runDocument runs the commands of a document in a folder, beside a server, and compares what they print.
-func runDocument(t *testing.T, name, dir string, least int) {
+// The commands in docs/skills.md do what the document says.
+func TestSkillsDocument(t *testing.T) {
+	testkit.Long(t)
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "arm"), "./skill").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	runDocument(t, "skills", dir, 10, "arm")
+}
+
+// runDocument runs the commands of a document in a folder, beside a server and programs of the folder, and compares what they
+// print.
+func runDocument(t *testing.T, name, dir string, least int, beside ...string) {
 	t.Helper()
 	text, err := os.ReadFile("../docs/" + name + ".md")
 	if err != nil {
@@ -41,6 +52,25 @@ func runDocument(t *testing.T, name, dir string, least int) {
 	}
 	env := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "ENGRAM_ADDRESS=unix:"+filepath.Join(dir, "s"), "TZ=UTC", "LC_ALL=C.UTF-8")
 	env = append(env, "ENGRAM_HTTP="+serveKnowledge(t, dir, env))
+	for _, program := range beside {
+		cmd := exec.Command(filepath.Join(dir, program))
+		cmd.Dir, cmd.Env = dir, env
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill() // whatever it does
+			_ = cmd.Wait()         // it was killed
+		})
+		for ready := false; !ready; {
+			ls := exec.Command(filepath.Join(dir, "engram"), "skill", "ls")
+			ls.Env = env
+			out, err := ls.Output()
+			if ready = strings.Contains(string(out), "ready"); !ready && t.Context().Err() != nil {
+				t.Fatalf("%s offers nothing: %s, %v", program, out, err)
+			}
+		}
+	}
 	commands := transcript(string(text))
 	if len(commands) < least {
 		t.Fatalf("found %d commands", len(commands))

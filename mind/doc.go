@@ -46,6 +46,12 @@
 //	link                 follows links from results to causes and back: traces
 //	link/reason          says in sentences why something is so
 //
+// What the robot can do:
+//
+//	skill                skills: who offers them, who asks for them, what came of it
+//	skill/schedule       which executions run, wait and stop
+//	skill/executor       the hooks of the memory Skill
+//
 // Shared in this wing:
 //
 //	internal/yamldoc     parses YAML that anybody may have written

@@ -94,7 +94,7 @@ func newSkillHistory() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "history [SKILL]",
 		Short:             "List executions, and how they ended",
-		Example:           "  engram skill history\n  engram skill history Arm/Wave --since -1h",
+		Example:           "  engram skill history\n  engram skill history Arm/Wave --since now-1h",
 		Args:              positional(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: completeSkills,
 	}

@@ -110,10 +110,10 @@ func follow(cmd *cobra.Command, h *skill.Handle) (*skill.Execution, error) {
 		if e.Progress > 0 && !e.Status.Ended() {
 			text += fmt.Sprintf(" %.0f %%", 100*e.Progress)
 		}
-		if e.Message != "" && e.Status != schedule.Failed && e.Status != schedule.Aborted {
+		if e.Message != "" {
 			text += ": " + e.Message
 		}
-		if text != said {
+		if text != said && e.Status != schedule.Failed && e.Status != schedule.Aborted { // which is told at the end
 			cmd.PrintErrf("engram: %s %s\n", visible(shortSkill(h.ID)), visible(text))
 		}
 		said = text

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/seed-301d4374/engram"
@@ -17,7 +18,20 @@ func (x *Executor) typeOf(ctx context.Context, name string) (*idf.Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	return idf.ParseType(def)
+	if had, ok := x.types[name]; ok && bytes.Equal(had.descriptors, def.Descriptors) {
+		return had.Type, nil
+	}
+	t, err := idf.ParseType(def)
+	if err == nil {
+		x.types[name] = parsed{def.Descriptors, t}
+	}
+	return t, err
+}
+
+// parsed is a type, and what it was parsed from.
+type parsed struct {
+	descriptors []byte
+	*idf.Type
 }
 
 // checkParameters checks what a skill is called with against the type that it takes.

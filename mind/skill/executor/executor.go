@@ -20,6 +20,7 @@ type Executor struct {
 	mu           sync.Mutex
 	svc          engram.Service // nil before the start, and where the server has no other types
 	codec        *skill.Codec
+	types        map[string]parsed // of parameters and results
 	schedule     *schedule.Schedule
 	descriptions map[engram.ID]*skill.Description
 	records      map[engram.ID]*record // of what has not ended
@@ -32,7 +33,7 @@ type record struct{ skill.Execution }
 
 // New returns an executor for one server.
 func New() *Executor {
-	return &Executor{kick: make(chan struct{}, 1), schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}}
+	return &Executor{kick: make(chan struct{}, 1), types: map[string]parsed{}, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}}
 }
 
 // Hooks returns the hooks of the memory Skill.
