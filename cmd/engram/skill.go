@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/mind/skill"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
@@ -17,6 +18,19 @@ func newSkill() *cobra.Command {
 	cmd := &cobra.Command{Use: "skill", Short: "See what the robot can do, have it done, and see what came of it"}
 	cmd.AddCommand(newSkillLs(), newSkillRun(), newSkillAbort(), newSkillHistory(), newSkillSwitch(true), newSkillSwitch(false))
 	return cmd
+}
+
+// openSkills connects.
+func openSkills(cmd *cobra.Command) (*client.Client, *skill.Skills, error) {
+	m, err := connect(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	skills, err := skill.Open(cmd.Context(), m)
+	if err != nil {
+		m.Close()
+	}
+	return m, skills, err
 }
 
 func newSkillLs() *cobra.Command {
@@ -53,7 +67,7 @@ func shortSkill(id engram.ID) string {
 }
 
 func skillLs(cmd *cobra.Command, args []string, format string) error {
-	m, err := connect(cmd)
+	m, skills, err := openSkills(cmd)
 	if err != nil {
 		return err
 	}
@@ -64,7 +78,7 @@ func skillLs(cmd *cobra.Command, args []string, format string) error {
 			return usagef("%w", err)
 		}
 	}
-	offers, err := skill.Offers(cmd.Context(), m, p)
+	offers, err := skills.Offers(cmd.Context(), p)
 	if err != nil {
 		return err
 	}
@@ -196,7 +210,7 @@ func skillHistory(cmd *cobra.Command, args []string, format string) error {
 	if latest < 0 {
 		return usagef("--latest %d: 0 or more", latest)
 	}
-	m, err := connect(cmd)
+	m, skills, err := openSkills(cmd)
 	if err != nil {
 		return err
 	}
@@ -212,7 +226,7 @@ func skillHistory(cmd *cobra.Command, args []string, format string) error {
 		}
 		p = engram.PatternOf(segment)
 	}
-	all, err := skill.Executions(cmd.Context(), m, p, engram.Latest(1))
+	all, err := skills.Executions(cmd.Context(), p, engram.Latest(1))
 	if err != nil {
 		return err
 	}
@@ -254,13 +268,13 @@ func newSkillSwitch(on bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		m, err := connect(cmd)
+		m, skills, err := openSkills(cmd)
 		if err != nil {
 			return err
 		}
 		defer m.Close()
 		message, _ := cmd.Flags().GetString("message")
-		if err := skill.Enable(cmd.Context(), m, of, on, "operator", message); err != nil {
+		if err := skills.Enable(cmd.Context(), of, on, "operator", message); err != nil {
 			return err
 		}
 		return nil
@@ -285,12 +299,12 @@ func parseSkill(arg string) (engram.ID, error) {
 
 // completeSkills completes the names of skills.
 func completeSkills(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	m, err := connect(cmd)
+	m, skills, err := openSkills(cmd)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer m.Close()
-	offers, _ := skill.Offers(cmd.Context(), m, engram.MustPattern("Skill/Description"))
+	offers, _ := skills.Offers(cmd.Context(), engram.MustPattern("Skill/Description"))
 	for _, o := range offers {
 		names = append(names, shortSkill(o.ID)+"\t"+o.Text)
 	}

@@ -50,16 +50,16 @@ func skillRun(cmd *cobra.Command, args []string, format string) error {
 	if err != nil {
 		return err
 	}
-	m, err := connect(cmd)
+	m, skills, err := openSkills(cmd)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	ask, err := askFlags(cmd, m, of, args[1:])
+	ask, err := askFlags(cmd, m, skills, of, args[1:])
 	if err != nil {
 		return err
 	}
-	h, err := skill.Start(cmd.Context(), m, ask)
+	h, err := skills.Start(cmd.Context(), ask)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func follow(cmd *cobra.Command, h *skill.Handle) (*skill.Execution, error) {
 }
 
 // askFlags reads what is asked for.
-func askFlags(cmd *cobra.Command, m *client.Client, of engram.ID, values []string) (a skill.Ask, err error) {
+func askFlags(cmd *cobra.Command, m *client.Client, skills *skill.Skills, of engram.ID, values []string) (a skill.Ask, err error) {
 	f := cmd.Flags()
 	a.Skill = of.ProviderSegment() + "/" + of.Entity()
 	a.Caller, _ = f.GetString("caller")
@@ -158,12 +158,12 @@ func askFlags(cmd *cobra.Command, m *client.Client, of engram.ID, values []strin
 			return a, usagef("--cause: %w", err)
 		}
 	}
-	a.Parameters, err = parameterArgs(cmd, m, of, values)
+	a.Parameters, err = parameterArgs(cmd, m, skills, of, values)
 	return a, err
 }
 
 // parameterArgs reads parameters by the type that the skill takes.
-func parameterArgs(cmd *cobra.Command, m *client.Client, of engram.ID, values []string) (map[string]any, error) {
+func parameterArgs(cmd *cobra.Command, m *client.Client, skills *skill.Skills, of engram.ID, values []string) (map[string]any, error) {
 	all := map[string]json.RawMessage{}
 	if text, _ := cmd.Flags().GetString("parameters"); text != "" {
 		j, err := readArg(cmd, text)
@@ -194,7 +194,7 @@ func parameterArgs(cmd *cobra.Command, m *client.Client, of engram.ID, values []
 	if err != nil {
 		return nil, err
 	}
-	offers, err := skill.Offers(cmd.Context(), m, engram.PatternOf(of))
+	offers, err := skills.Offers(cmd.Context(), engram.PatternOf(of))
 	if err != nil {
 		return nil, err
 	}
@@ -257,15 +257,12 @@ stands still, or cannot move anything any more. One that waits has ended at once
 		if err != nil || id.Level() != engram.LevelEntity {
 			return usagef("%s: name an execution as PROVIDER/NAME; 'engram skill history' lists them", args[0])
 		}
-		m, err := connect(cmd)
+		m, skills, err := openSkills(cmd)
 		if err != nil {
 			return err
 		}
 		defer m.Close()
-		h, err := skill.Follow(cmd.Context(), m, id)
-		if err != nil {
-			return err
-		}
+		h := skills.Follow(id)
 		message, _ := cmd.Flags().GetString("message")
 		if err := h.Abort(cmd.Context(), message); err != nil {
 			return err
@@ -288,12 +285,12 @@ stands still, or cannot move anything any more. One that waits has ended at once
 
 // completeActive completes executions that have not ended.
 func completeActive(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	m, err := connect(cmd)
+	m, skills, err := openSkills(cmd)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer m.Close()
-	all, _ := skill.Executions(cmd.Context(), m, engram.MustPattern("Skill/Execution"), engram.Latest(1))
+	all, _ := skills.Executions(cmd.Context(), engram.MustPattern("Skill/Execution"), engram.Latest(1))
 	for _, e := range all {
 		if !e.Status.Ended() && !e.Request.IsRoot() {
 			names = append(names, shortSkill(e.ID)+"\t"+e.Status.String())

@@ -29,7 +29,11 @@ func main() {
 	wave.Text, wave.Defaults, wave.Preemptible = "waves with the right hand", map[string]any{"times": int64(2)}, true
 	grasp.Text = "closes the hand around an object"
 	bring.Text = "fetches an object and hands it over"
-	err = skill.Provide(ctx, m, "Arm", skill.ProvideOptions{},
+	skills, err := skill.Open(ctx, m)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = skills.Provide(ctx, "Arm", skill.ProvideOptions{},
 		skill.Skill{Name: "Wave", Description: wave, Do: doWave},
 		skill.Skill{Name: "Grasp", Description: grasp, Do: doGrasp},
 		skill.Skill{Name: "Bring", Description: bring, Do: doBring})

@@ -10,6 +10,6 @@
 // provider's epoch. The provider says how far it has come with further snapshots of the execution,
 // which have the epoch, too.
 //
-// [Provide] and [Run] are this in Go. Programs in other languages do the same with commits and
+// [Skills] is this in Go. Programs in other languages do the same with commits and
 // subscriptions: docs/skills.md says which.
 package skill

@@ -30,12 +30,8 @@ func (o *Offer) State() string {
 }
 
 // Offers returns what skills there are, by their IDs, those of a pattern such as Skill/Description/Arm.
-func Offers(ctx context.Context, svc Service, p engram.Pattern) ([]*Offer, error) {
-	codec, err := NewCodec(ctx, svc)
-	if err != nil {
-		return nil, err
-	}
-	latest := func(p engram.Pattern) (*engram.Result, error) { return svc.Query(ctx, p.Select(engram.Latest(1))) }
+func (s *Skills) Offers(ctx context.Context, p engram.Pattern) ([]*Offer, error) {
+	latest := func(p engram.Pattern) (*engram.Result, error) { return s.svc.Query(ctx, p.Select(engram.Latest(1))) }
 	var all []*Offer
 	of := map[engram.ID]*Offer{}
 	r, err := latest(p)
@@ -43,7 +39,7 @@ func Offers(ctx context.Context, svc Service, p engram.Pattern) ([]*Offer, error
 		return nil, err
 	}
 	for item := range r.All() {
-		if d, err := codec.Description(item.ID.Truncate(engram.LevelEntity), item.Instances); err == nil {
+		if d, err := s.codec.Description(item.ID.Truncate(engram.LevelEntity), item.Instances); err == nil {
 			o := &Offer{Description: *d, Enabled: true}
 			all, of[d.ID] = append(all, o), o
 		}
@@ -53,7 +49,7 @@ func Offers(ctx context.Context, svc Service, p engram.Pattern) ([]*Offer, error
 	}
 	newest := map[engram.ID]engram.Time{}
 	for item := range r.All() {
-		skill, on, err := codec.Switch(item.ID.Truncate(engram.LevelEntity), item.Instances)
+		skill, on, err := s.codec.Switch(item.ID.Truncate(engram.LevelEntity), item.Instances)
 		if o := of[skill]; err == nil && o != nil && item.Time >= newest[skill] {
 			o.Enabled, newest[skill] = on, item.Time
 		}
@@ -63,7 +59,7 @@ func Offers(ctx context.Context, svc Service, p engram.Pattern) ([]*Offer, error
 	}
 	now := engram.Now()
 	for item := range r.All() {
-		l, err := codec.Lease(item.ID.Truncate(engram.LevelEntity), item.Instances)
+		l, err := s.codec.Lease(item.ID.Truncate(engram.LevelEntity), item.Instances)
 		if err != nil {
 			continue
 		}
@@ -74,7 +70,7 @@ func Offers(ctx context.Context, svc Service, p engram.Pattern) ([]*Offer, error
 			}
 		}
 	}
-	active, err := Executions(ctx, svc, engram.MustPattern("Skill/Execution"), engram.Latest(1))
+	active, err := s.Executions(ctx, engram.MustPattern("Skill/Execution"), engram.Latest(1))
 	if err != nil {
 		return nil, err
 	}
@@ -88,19 +84,15 @@ func Offers(ctx context.Context, svc Service, p engram.Pattern) ([]*Offer, error
 }
 
 // Executions returns executions as they were last, in the order in which they were begun. What cannot be read is left out.
-func Executions(ctx context.Context, svc Service, p engram.Pattern, s engram.SnapshotSelector) ([]*Execution, error) {
-	codec, err := NewCodec(ctx, svc)
-	if err != nil {
-		return nil, err
-	}
-	r, err := svc.Query(ctx, p.Select(s))
+func (s *Skills) Executions(ctx context.Context, p engram.Pattern, of engram.SnapshotSelector) ([]*Execution, error) {
+	r, err := s.svc.Query(ctx, p.Select(of))
 	if err != nil {
 		return nil, err
 	}
 	last := map[engram.ID]*Execution{}
 	for item := range r.All() {
 		id := item.ID.Truncate(engram.LevelEntity)
-		e, err := codec.Execution(id, item.Time, item.Instances)
+		e, err := s.codec.Execution(id, item.Time, item.Instances)
 		if had := last[id]; err == nil && (had == nil || had.Time <= e.Time) {
 			last[id] = e
 		}
@@ -119,18 +111,11 @@ func Executions(ctx context.Context, svc Service, p engram.Pattern, s engram.Sna
 }
 
 // Enable says that a skill may be called, or may not until it is enabled again. Who is who says so, and message why.
-func Enable(ctx context.Context, svc Service, of engram.ID, on bool, who, message string) error {
-	codec, err := NewCodec(ctx, svc)
-	if err != nil {
-		return err
-	}
+func (s *Skills) Enable(ctx context.Context, of engram.ID, on bool, who, message string) error {
 	entity, err := engram.NewID("Skill", "Switch", who, of.ProviderSegment()+" "+of.Entity())
 	if err != nil {
 		return err
 	}
-	u, err := codec.SwitchUpdate(entity, of, on, message, engram.Now())
-	if err != nil {
-		return err
-	}
-	return commitOne(ctx, svc, u)
+	u, err := s.codec.SwitchUpdate(entity, of, on, message, engram.Now())
+	return s.commit(ctx, u, err)
 }

@@ -23,6 +23,33 @@ type Service interface {
 	Type(ctx context.Context, name string) (engram.TypeDef, error)
 }
 
+// Skills is what programs do with the skills of a robot. All methods are safe for concurrent use.
+type Skills struct {
+	svc   Service
+	codec *Codec
+}
+
+// Open returns the skills in the memory Skill of svc, whose types it reads.
+func Open(ctx context.Context, svc Service) (*Skills, error) {
+	codec, err := NewCodec(ctx, svc)
+	if err != nil {
+		return nil, err
+	}
+	return &Skills{svc, codec}, nil
+}
+
+// commit commits one update.
+func (s *Skills) commit(ctx context.Context, u engram.EntityUpdate, err error) error {
+	if err != nil {
+		return err
+	}
+	results, err := s.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}})
+	if err != nil {
+		return err
+	}
+	return results[0].Err
+}
+
 // Skill is a skill that a program offers.
 type Skill struct {
 	Name string
@@ -66,10 +93,10 @@ func (c *Call) Refuse(ctx context.Context, message string) error {
 	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Message, e.Stop = message, &schedule.Stop{Answer: schedule.Refused} })
 }
 
-// Run executes another skill for this one, see [Run].
+// Run executes another skill for this one, see [Skills.Run].
 func (c *Call) Run(ctx context.Context, a Ask) (*Execution, error) {
 	a.Parent, a.Caller = c.ID, c.Skill.Entity()
-	return Run(ctx, c.p.svc, a)
+	return c.p.Run(ctx, a)
 }
 
 // ProvideOptions are optional.
@@ -80,15 +107,11 @@ type ProvideOptions struct {
 // Provide offers skills under a provider's name until ctx ends: it describes them, keeps a lease, and executes what is asked
 // for, several executions at once where their resources allow it. Where the lease is lost, as by a cut network, it stops what it
 // runs and begins anew. It returns when all stands still: with nil, or with the error of a description that is refused.
-func Provide(ctx context.Context, svc Service, name string, o ProvideOptions, skills ...Skill) error {
+func (s *Skills) Provide(ctx context.Context, name string, o ProvideOptions, skills ...Skill) (err error) {
 	if o.Lease == 0 {
 		o.Lease = 2 * time.Second
 	}
-	codec, err := NewCodec(ctx, svc)
-	if err != nil {
-		return err
-	}
-	p := &provider{svc: svc, codec: codec, lease: o.Lease, skills: map[engram.ID]Skill{}}
+	p := &provider{Skills: s, lease: o.Lease, skills: map[engram.ID]Skill{}}
 	if p.entity, err = engram.NewID("Skill", "Provider", name, name); err != nil {
 		return err
 	}
@@ -131,8 +154,7 @@ func passes(err error) bool {
 
 // provider is one, in one epoch after the other.
 type provider struct {
-	svc                Service
-	codec              *Codec
+	*Skills
 	entity, executions engram.ID
 	lease              time.Duration
 	skills             map[engram.ID]Skill
@@ -166,10 +188,7 @@ func (p *provider) live(ctx context.Context) error {
 	defer sub.Close()
 	for _, s := range p.skills {
 		u, err := p.codec.DescriptionUpdate(&s.Description, engram.Now())
-		if err == nil {
-			err = commitOne(ctx, p.svc, u)
-		}
-		if err != nil {
+		if err := p.commit(ctx, u, err); err != nil {
 			return err
 		}
 	}
@@ -207,10 +226,7 @@ func (p *provider) live(ctx context.Context) error {
 // renew renews the lease, or ends it.
 func (p *provider) renew(ctx context.Context, ended bool) error {
 	u, err := p.codec.LeaseUpdate(p.entity, Lease{Epoch: p.epoch, Lease: p.lease, Ended: ended}, engram.Now())
-	if err != nil {
-		return err
-	}
-	return commitOne(ctx, p.svc, u)
+	return p.commit(ctx, u, err)
 }
 
 // keep renews the lease until ctx ends, and returns when it is lost, a good while before the memory takes it for that.
@@ -340,7 +356,7 @@ func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, 
 		return err
 	}
 	for pause := time.Millisecond; ; pause = min(2*pause, p.lease/4) {
-		if err = commitOne(ctx, p.svc, u); engram.CodeOf(err) != engram.Unavailable && engram.CodeOf(err) != engram.Exhausted {
+		if err = p.commit(ctx, u, nil); engram.CodeOf(err) != engram.Unavailable && engram.CodeOf(err) != engram.Exhausted {
 			return err
 		}
 		select {
@@ -349,13 +365,4 @@ func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, 
 		case <-time.After(pause):
 		}
 	}
-}
-
-// commitOne commits one update.
-func commitOne(ctx context.Context, w engram.Writer, u engram.EntityUpdate) error {
-	results, err := w.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}})
-	if err != nil {
-		return err
-	}
-	return results[0].Err
 }

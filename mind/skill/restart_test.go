@@ -105,7 +105,7 @@ func code(err error) engram.Code { return engram.CodeOf(err) }
 func TestServerBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		open := func() *server.Server {
+		begin := func() *server.Server {
 			types := idf.NewRegistry()
 			journal, err := wal.OpenJournal(wal.JournalOptions{Dir: dir, Types: types})
 			if err != nil {
@@ -117,13 +117,13 @@ func TestServerBeginsAnew(t *testing.T) {
 			}
 			return s
 		}
-		s := open()
+		s := begin()
 		defer func() { s.Close() }()
 		arm, base, none := newByHand(t, s, "Arm", 10), newByHand(t, s, "Base", 20), newByHand(t, s, "None", 30)
 		forever := time.Duration(0)
 		start := func(name string) *skill.Handle {
 			t.Helper()
-			h, err := skill.Start(t.Context(), s, skill.Ask{Skill: name, Patience: &forever, Parameters: map[string]any{"n": int64(1)}})
+			h, err := open(s).Start(t.Context(), skill.Ask{Skill: name, Patience: &forever, Parameters: map[string]any{"n": int64(1)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestServerBeginsAnew(t *testing.T) {
 		base.want(stops, schedule.Stopping)
 
 		s.Close()
-		s = open()
+		s = begin()
 		arm, base, none = newByHand(t, s, "Arm", 10), newByHand(t, s, "Base", 20), newByHand(t, s, "None", 31)
 		arm.want(waves, schedule.Running)
 		if err := arm.renew(time.Minute); err != nil {

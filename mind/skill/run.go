@@ -28,18 +28,13 @@ type Ask struct {
 // Handle is an execution as its caller sees it. Its methods are safe for concurrent use.
 type Handle struct {
 	ID     engram.ID // the entity of Skill/Execution
-	svc    Service
-	codec  *Codec
+	s      *Skills
 	caller string
 }
 
 // Start asks for a skill. The error is that of the memory, which checks the request: NotFound without such a skill, Invalid for
 // parameters that it does not take, AlreadyExists for a name that was used before, Conflict for a parent that is to stop.
-func Start(ctx context.Context, svc Service, a Ask) (*Handle, error) {
-	codec, err := NewCodec(ctx, svc)
-	if err != nil {
-		return nil, err
-	}
+func (s *Skills) Start(ctx context.Context, a Ask) (h *Handle, err error) {
 	provider, name, ok := strings.Cut(a.Skill, "/")
 	if !ok {
 		return nil, engram.Errorf(engram.Invalid, a.Skill, "name a skill as PROVIDER/NAME, such as Arm/Wave")
@@ -52,15 +47,12 @@ func Start(ctx context.Context, svc Service, a Ask) (*Handle, error) {
 	if r.ID, err = engram.NewID("Skill", "Request", r.Caller, cmp.Or(a.Name, freshName(name, now))); err != nil {
 		return nil, err
 	}
-	u, err := codec.RequestUpdate(&r, now)
-	if err != nil {
-		return nil, err
-	}
-	if err := commitOne(ctx, svc, u); err != nil {
+	u, err := s.codec.RequestUpdate(&r, now)
+	if err := s.commit(ctx, u, err); err != nil {
 		return nil, err
 	}
 	id, err := engram.NewID("Skill", "Execution", provider, r.ID.Entity())
-	return &Handle{id, svc, codec, r.Caller}, err
+	return &Handle{id, s, r.Caller}, err
 }
 
 // freshName returns a name that no other request has.
@@ -69,14 +61,11 @@ func freshName(skill string, now engram.Time) string {
 }
 
 // Follow returns the execution that is called id, such as one that was begun before the caller was.
-func Follow(ctx context.Context, svc Service, id engram.ID) (*Handle, error) {
-	codec, err := NewCodec(ctx, svc)
-	return &Handle{id, svc, codec, "Program"}, err
-}
+func (s *Skills) Follow(id engram.ID) *Handle { return &Handle{id, s, "Program"} }
 
 // Wait waits until the execution has ended, and calls each, if it is not nil, with what becomes known of it.
 func (h *Handle) Wait(ctx context.Context, each func(*Execution)) (*Execution, error) {
-	sub, err := h.svc.Subscribe(ctx, engram.Subscription{
+	sub, err := h.s.svc.Subscribe(ctx, engram.Subscription{
 		Patterns: []engram.Pattern{engram.PatternOf(h.ID)}, WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1},
 	})
 	if err != nil {
@@ -94,7 +83,7 @@ func (h *Handle) Wait(ctx context.Context, each func(*Execution)) (*Execution, e
 				continue
 			}
 			last = u.Snapshot.Time
-			e, err := h.codec.Execution(h.ID, last, u.Snapshot.Instances)
+			e, err := h.s.codec.Execution(h.ID, last, u.Snapshot.Instances)
 			if err != nil {
 				return nil, err
 			}
@@ -114,11 +103,8 @@ func (h *Handle) Abort(ctx context.Context, message string) error {
 	if err != nil {
 		return err
 	}
-	u, err := h.codec.AbortUpdate(entity, h.ID, h.caller, message, engram.Now())
-	if err != nil {
-		return err
-	}
-	return commitOne(ctx, h.svc, u)
+	u, err := h.s.codec.AbortUpdate(entity, h.ID, h.caller, message, engram.Now())
+	return h.s.commit(ctx, u, err)
 }
 
 // Err returns why an execution that has ended did not succeed, nil if it did. It is a [*Failure] where that is known.
@@ -133,9 +119,9 @@ func (e *Execution) Err() error {
 }
 
 // Run asks for a skill and waits until it has ended. If ctx ends before, the execution is told to stop; Run returns then when it
-// has. The error is that of [Start] or [Execution.Err].
-func Run(ctx context.Context, svc Service, a Ask) (*Execution, error) {
-	h, err := Start(ctx, svc, a)
+// has. The error is that of [Skills.Start] or [Execution.Err].
+func (s *Skills) Run(ctx context.Context, a Ask) (*Execution, error) {
+	h, err := s.Start(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -49,12 +49,21 @@ func inBubble(t *testing.T, test func(r *robot)) {
 	})
 }
 
+// open returns the skills of a server.
+func open(svc skill.Service) *skill.Skills {
+	s, err := skill.Open(context.Background(), svc)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // offers has a provider offer skills. It returns what ends that.
 func (r *robot) offers(name string, skills ...skill.Skill) (end func()) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := skill.Provide(ctx, r.Server, name, skill.ProvideOptions{}, skills...); err != nil {
+		if err := open(r.Server).Provide(ctx, name, skill.ProvideOptions{}, skills...); err != nil {
 			r.Errorf("%s: %v", name, err)
 		}
 	})
@@ -66,7 +75,7 @@ func (r *robot) offers(name string, skills ...skill.Skill) (end func()) {
 
 func (r *robot) start(a skill.Ask) *skill.Handle {
 	r.Helper()
-	h, err := skill.Start(r.ctx, r.Server, a)
+	h, err := open(r.Server).Start(r.ctx, a)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -104,7 +113,7 @@ func deaf(_ context.Context, _ *skill.Call) error { time.Sleep(10 * time.Second)
 func TestRun(t *testing.T) {
 	inBubble(t, func(r *robot) {
 		r.offers("Arm", skill.Skill{Name: "Wave", Description: skill.Description{Text: "waves", Defaults: map[string]any{"hand": "right"}}, Do: wave})
-		e, err := skill.Run(r.ctx, r.Server, skill.Ask{Skill: "Arm/Wave", Caller: "anna", Parameters: map[string]any{"times": int64(10)}})
+		e, err := open(r.Server).Run(r.ctx, skill.Ask{Skill: "Arm/Wave", Caller: "anna", Parameters: map[string]any{"times": int64(10)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,11 +138,7 @@ func TestRun(t *testing.T) {
 		}
 		// The result stays: who comes later finds it.
 		time.Sleep(time.Hour)
-		late, err := skill.Follow(r.ctx, r.Server, e.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := r.wait(late); e.Result["waves"] != int64(10) {
+		if e := r.wait(open(r.Server).Follow(e.ID)); e.Result["waves"] != int64(10) {
 			t.Errorf("an hour later it is %+v", e)
 		}
 	})
@@ -157,7 +162,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			{again, engram.AlreadyExists, "say-1"},
 			{skill.Ask{Skill: "Arm/Say", Parent: engram.MustID("Skill/Execution/Arm/none")}, engram.NotFound, "Skill/Execution/Arm/none"},
 		} {
-			_, err := skill.Start(r.ctx, r.Server, c.ask)
+			_, err := open(r.Server).Start(r.ctx, c.ask)
 			if engram.CodeOf(err) != c.code || !strings.Contains(fmt.Sprint(err), c.says) {
 				t.Errorf("%+v: %v; expected %v with %q", c.ask, err, c.code, c.says)
 			}
@@ -208,7 +213,7 @@ func TestRunUntilGivenUp(t *testing.T) {
 		r.offers("Arm", skill.Skill{Name: "Wave", Do: wave})
 		ctx, cancel := context.WithTimeout(r.ctx, 250*time.Millisecond)
 		defer cancel()
-		e, err := skill.Run(ctx, r.Server, skill.Ask{Skill: "Arm/Wave"})
+		e, err := open(r.Server).Run(ctx, skill.Ask{Skill: "Arm/Wave"})
 		if e == nil || e.Status != schedule.Aborted || err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
 			t.Errorf("it ended as %+v, %v", e, err)
 		}
@@ -237,7 +242,7 @@ func TestFailures(t *testing.T) {
 			{"Arm/Slow", "time_limit", "Slow", "it took longer than 300ms"},
 			{"Arm/Slow", "time_limit", "Slow", "it took longer than 300ms"},
 		} {
-			e, err := skill.Run(r.ctx, r.Server, skill.Ask{Skill: c.ask})
+			e, err := open(r.Server).Run(r.ctx, skill.Ask{Skill: c.ask})
 			var f *skill.Failure
 			if !errors.As(err, &f) || e.Status != schedule.Failed || f.Code != c.code || f.Stage != c.stage || !strings.Contains(f.Message, c.message) {
 				t.Errorf("%s ended as %+v with %+v, %v", c.ask, e, f, err)
