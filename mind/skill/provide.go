@@ -101,16 +101,15 @@ func (c *Call) Run(ctx context.Context, a Ask) (*Execution, error) {
 
 // ProvideOptions are optional.
 type ProvideOptions struct {
-	Lease time.Duration // 2 s if 0
+	// Lease is for how long the memory takes the provider to be there when it has heard nothing; 0 is 2 s, and at least three
+	// times the longest StopWithin. A provider that cannot renew it begins to stop that long before it is over, or a third of it.
+	Lease time.Duration
 }
 
 // Provide offers skills under a provider's name until ctx ends: it describes them, keeps a lease, and executes what is asked
 // for, several executions at once where their resources allow it. Where the lease is lost, as by a cut network, it stops what it
 // runs and begins anew. It returns when all stands still: with nil, or with the error of a description that is refused.
 func (s *Skills) Provide(ctx context.Context, name string, o ProvideOptions, skills ...Skill) (err error) {
-	if o.Lease == 0 {
-		o.Lease = 2 * time.Second
-	}
 	p := &provider{Skills: s, lease: o.Lease, skills: map[engram.ID]Skill{}}
 	if p.entity, err = engram.NewID("Skill", "Provider", name, name); err != nil {
 		return err
@@ -127,7 +126,15 @@ func (s *Skills) Provide(ctx context.Context, name string, o ProvideOptions, ski
 			return engram.Errorf(engram.Invalid, id.String(), "Do is missing: the function that executes the skill")
 		}
 		p.skills[id] = s
+		p.margin = max(p.margin, s.StopWithin)
 	}
+	if p.lease == 0 {
+		p.lease = max(2*time.Second, 3*p.margin)
+	}
+	if p.lease < ShortestLease || p.lease > LongestLease || p.lease < 2*p.margin {
+		return engram.Errorf(engram.Invalid, name, "a lease of %v: from %v to %v, and at least twice as long as stopping may take, %v", p.lease, ShortestLease, LongestLease, p.margin)
+	}
+	p.margin = max(p.margin, p.lease/3)
 	for ctx.Err() == nil {
 		if err := p.live(ctx); err != nil && !passes(err) {
 			if ctx.Err() != nil {
@@ -137,7 +144,7 @@ func (s *Skills) Provide(ctx context.Context, name string, o ProvideOptions, ski
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(o.Lease / 8):
+		case <-time.After(p.lease / 8):
 		}
 	}
 	return nil
@@ -157,6 +164,7 @@ type provider struct {
 	*Skills
 	entity, executions engram.ID
 	lease              time.Duration
+	margin             time.Duration // before its end, in which all comes to stand still
 	skills             map[engram.ID]Skill
 
 	epoch uint64
@@ -235,10 +243,10 @@ func (p *provider) keep(ctx context.Context, until time.Time) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(p.lease / 4):
+		case <-time.After(min(p.lease/4, time.Until(until.Add(-p.margin)))):
 		}
 		sent := time.Now()
-		try, cancel := context.WithDeadline(ctx, until.Add(-p.lease/4))
+		try, cancel := context.WithDeadline(ctx, until.Add(-p.margin))
 		err := p.renew(try, false)
 		cancel()
 		switch {
@@ -246,8 +254,8 @@ func (p *provider) keep(ctx context.Context, until time.Time) error {
 			return nil
 		case err == nil:
 			until = sent.Add(p.lease)
-		case engram.CodeOf(err) == engram.Conflict || engram.CodeOf(err) == engram.AlreadyExists || time.Now().After(until.Add(-p.lease/3)):
-			return err
+		case engram.CodeOf(err) == engram.Conflict || engram.CodeOf(err) == engram.AlreadyExists || !time.Now().Before(until.Add(-p.margin)):
+			return engram.Errorf(engram.Unavailable, p.entity.String(), "the lease is lost: %w", err)
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package skill_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -305,5 +308,65 @@ func TestRefusalAndSwitch(t *testing.T) {
 			t.Fatal(err)
 		}
 		arm.want(h, schedule.Failed)
+	})
+}
+
+// cutOff is a memory to which nothing can be written for a while, without an answer.
+type cutOff struct {
+	*server.Server
+	cut atomic.Bool
+}
+
+func (c *cutOff) Commit(ctx context.Context, all engram.Commit) ([]engram.UpdateResult, error) {
+	if c.cut.Load() {
+		<-ctx.Done()
+		return nil, engram.Errorf(engram.Unavailable, "Skill", "cut off: %w", ctx.Err())
+	}
+	return c.Server.Commit(ctx, all)
+}
+
+// A provider that cannot renew its lease stops what it executes before that is over, and begins anew when it can.
+func TestProviderIsCutOff(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		svc := &cutOff{Server: r.Server}
+		stopped := make(chan time.Time, 2)
+		ctx, cancel := context.WithCancel(r.ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			err := open(svc).Provide(ctx, "Base", skill.ProvideOptions{}, skill.Skill{Name: "Drive", Description: skill.Description{StopWithin: time.Second, Resources: []string{"platform"}}, Do: func(ctx context.Context, c *skill.Call) error {
+				select {
+				case <-ctx.Done():
+					time.Sleep(900 * time.Millisecond) // it brakes
+					stopped <- time.Now()
+				case <-time.After(20 * time.Second):
+				}
+				return context.Cause(ctx)
+			}})
+			if err != nil {
+				r.Error(err)
+			}
+		})
+		r.leaving = append(r.leaving, func() { cancel(); wg.Wait() })
+		synctest.Wait()
+		h := r.start(skill.Ask{Skill: "Base/Drive"})
+		next := r.start(skill.Ask{Skill: "Base/Drive"})
+		time.Sleep(5 * time.Second)
+		svc.cut.Store(true)
+		e := r.wait(h)
+		if e.Status != schedule.Failed || e.Stop.Reason != schedule.ProviderLost {
+			t.Errorf("it ended as %+v %+v", e, e.Stop)
+		}
+		select {
+		case at := <-stopped:
+			if engram.TimeOf(at) > e.Time {
+				t.Errorf("it stood still at %v, after its lease was over at %v", at, e.Time)
+			}
+		default:
+			t.Error("it drives on though its lease is over")
+		}
+		svc.cut.Store(false)
+		if e := r.wait(next); e.Status != schedule.Succeeded {
+			t.Errorf("the next ended as %+v", e)
+		}
 	})
 }

@@ -30,6 +30,7 @@ type Handle struct {
 	ID     engram.ID // the entity of Skill/Execution
 	s      *Skills
 	caller string
+	asked  bool // by this program: it comes to be there
 }
 
 // Start asks for a skill. The error is that of the memory, which checks the request: NotFound without such a skill, Invalid for
@@ -52,7 +53,7 @@ func (s *Skills) Start(ctx context.Context, a Ask) (h *Handle, err error) {
 		return nil, err
 	}
 	id, err := engram.NewID("Skill", "Execution", provider, r.ID.Entity())
-	return &Handle{id, s, r.Caller}, err
+	return &Handle{id, s, r.Caller, true}, err
 }
 
 // freshName returns a name that no other request has.
@@ -61,10 +62,16 @@ func freshName(skill string, now engram.Time) string {
 }
 
 // Follow returns the execution that is called id, such as one that was begun before the caller was.
-func (s *Skills) Follow(id engram.ID) *Handle { return &Handle{id, s, "Program"} }
+func (s *Skills) Follow(id engram.ID) *Handle { return &Handle{id, s, "Program", false} }
 
-// Wait waits until the execution has ended, and calls each, if it is not nil, with what becomes known of it.
+// Wait waits until the execution has ended, and calls each, if it is not nil, with what becomes known of it. NotFound if there is
+// no such execution.
 func (h *Handle) Wait(ctx context.Context, each func(*Execution)) (*Execution, error) {
+	if !h.asked {
+		if _, err := h.s.svc.Latest(ctx, h.ID); err != nil {
+			return nil, err
+		}
+	}
 	sub, err := h.s.svc.Subscribe(ctx, engram.Subscription{
 		Patterns: []engram.Pattern{engram.PatternOf(h.ID)}, WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1},
 	})

@@ -136,6 +136,9 @@ func TestRun(t *testing.T) {
 		if len(seen) < 12 || seen[0] != "Preparing -1" || seen[1] != "Running -1" || seen[2] != "Running 0" || seen[len(seen)-1] != "Succeeded 0.9" {
 			t.Errorf("its history is %q", seen)
 		}
+		if _, err := open(r.Server).Follow(engram.MustID("Skill/Execution/Arm/never")).Wait(r.ctx, nil); engram.CodeOf(err) != engram.NotFound {
+			t.Errorf("an execution that never was is waited for: %v", err)
+		}
 		// The result stays: who comes later finds it.
 		time.Sleep(time.Hour)
 		if e := r.wait(open(r.Server).Follow(e.ID)); e.Result["waves"] != int64(10) {
