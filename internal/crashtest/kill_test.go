@@ -31,6 +31,13 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := playRole(role); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		program.Remove()
 		os.Exit(code)
