@@ -66,6 +66,7 @@ type Call struct {
 
 	mu     sync.Mutex
 	result map[string]any
+	told   bool // that it runs
 }
 
 // StopError is the cause of a call's context when it is to stop.
@@ -304,7 +305,7 @@ func (p *provider) hear(id engram.ID, at engram.Time, all []engram.Instance) {
 		ctx, stop := context.WithCancelCause(p.over)
 		c := &Call{Execution: *e, p: p}
 		p.calls[id] = &running{c, stop, at}
-		p.wg.Go(func() { p.execute(ctx, c) })
+		p.wg.Go(func() { p.execute(ctx, stop, c) })
 	case r == nil || at <= r.seen:
 	case e.Status == schedule.Stopping:
 		r.seen = at
@@ -316,13 +317,18 @@ func (p *provider) hear(id engram.ID, at engram.Time, all []engram.Instance) {
 }
 
 // execute executes a skill, and says how that ended.
-func (p *provider) execute(ctx context.Context, c *Call) {
+func (p *provider) execute(ctx context.Context, stop context.CancelCauseFunc, c *Call) {
 	s, known := p.skills[c.Skill]
 	err := error(engram.Errorf(engram.NotFound, c.Skill.String(), "%s has no such skill any more", p.entity.Entity()))
 	if known {
-		if err = p.report(p.over, c, schedule.Running, nil); err == nil {
-			err = attempt(ctx, s, c)
-		}
+		var telling sync.WaitGroup
+		telling.Go(func() { // the skill does not wait for the memory
+			if err := p.report(p.over, c, schedule.Running, nil); err != nil {
+				stop(&StopError{schedule.Stop{Reason: schedule.ProviderLost, Message: err.Error()}})
+			}
+		})
+		err = attempt(ctx, s, c)
+		telling.Wait()
 	}
 	status := schedule.Succeeded
 	var failure *Failure
@@ -355,6 +361,9 @@ func attempt(ctx context.Context, s Skill, c *Call) (err error) {
 func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, more func(*Execution)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if more == nil && c.told {
+		return nil
+	}
 	e := Execution{ID: c.ID, Time: engram.Now(), Skill: c.Skill, Status: status, Caller: c.Caller, Started: c.Started, Epoch: c.Epoch, Progress: -1}
 	if more != nil {
 		more(&e)
@@ -365,6 +374,7 @@ func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, 
 	}
 	for pause := time.Millisecond; ; pause = min(2*pause, p.lease/4) {
 		if err = p.commit(ctx, u, nil); engram.CodeOf(err) != engram.Unavailable && engram.CodeOf(err) != engram.Exhausted {
+			c.told = c.told || err == nil
 			return err
 		}
 		select {

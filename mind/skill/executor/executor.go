@@ -15,7 +15,9 @@ import (
 
 // Executor is the hooks of a memory Skill. All methods are safe for concurrent use.
 type Executor struct {
-	kick chan struct{} // something is to be written, or due earlier
+	kick  chan struct{} // something is to be written, or due earlier
+	began time.Time
+	clock func() engram.Time
 
 	mu           sync.Mutex
 	svc          engram.Service // nil before the start, and where the server has no other types
@@ -33,7 +35,7 @@ type record struct{ skill.Execution }
 
 // New returns an executor for one server.
 func New() *Executor {
-	return &Executor{kick: make(chan struct{}, 1), types: map[string]parsed{}, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}}
+	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, types: map[string]parsed{}, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}}
 }
 
 // Hooks returns the hooks of the memory Skill.
@@ -46,8 +48,17 @@ func (x *Executor) Hooks() server.Hooks {
 	}
 }
 
-// now returns the present.
-func now() engram.Time { return engram.Now() }
+// now returns the present of the schedule, on which a clock that is set has no effect: leases and limits are spans of time.
+// When the executor began it was that of the clock.
+func (x *Executor) now() engram.Time { return engram.TimeOf(x.began).Add(time.Since(x.began)) }
+
+// shown returns a time of the schedule as the clock has it now.
+func (x *Executor) shown(t engram.Time) engram.Time {
+	if t == 0 {
+		return 0
+	}
+	return t.Add(x.clock().Sub(x.now()))
+}
 
 // grace is how long a provider may need to come back after the server has.
 const grace = 5 * time.Second
@@ -81,12 +92,12 @@ func (x *Executor) run(ctx context.Context, svc engram.Service) error {
 	pause := time.Duration(0) // after a write that failed
 	for {
 		x.mu.Lock()
-		x.changed(x.schedule.Tick(now()))
+		x.changed(x.schedule.Tick(x.now()))
 		writes := x.pending
 		x.pending = nil
 		wait := time.Hour
 		if next := x.schedule.Next(); next != 0 {
-			wait = max(next.Sub(now()), 0)
+			wait = max(next.Sub(x.now()), 0)
 		}
 		x.mu.Unlock()
 		if left := x.write(ctx, svc, writes); len(left) > 0 {
@@ -170,7 +181,7 @@ func (x *Executor) changed(tasks []schedule.Task) {
 		if r == nil {
 			continue
 		}
-		x.take(r, t, now())
+		x.take(r, t)
 		e := r.Execution
 		x.pending = append(x.pending, &e)
 		if t.Status.Ended() {
@@ -186,9 +197,15 @@ func (x *Executor) changed(tasks []schedule.Task) {
 }
 
 // take takes over what the schedule says of an execution.
-func (x *Executor) take(r *record, t *schedule.Task, at engram.Time) {
-	r.Time = max(at, r.Time+1)
-	r.Status, r.Called, r.Epoch, r.Priority = t.Status, t.Called, t.Epoch, t.Priority
+func (x *Executor) take(r *record, t *schedule.Task) {
+	r.Time = max(x.clock(), r.Time+1)
+	if t.Called == 0 || r.Called == 0 || r.Epoch != t.Epoch {
+		r.Called = x.shown(t.Called)
+	}
+	r.Status, r.Epoch, r.Priority = t.Status, t.Epoch, t.Priority
+	if t.Stop != nil {
+		t.Stop.Deadline = x.shown(t.Stop.Deadline)
+	}
 	if r.Stop = t.Stop; t.Stop == nil || t.Status != schedule.Failed && t.Status != schedule.Aborted || r.Failure != nil {
 		return
 	}
@@ -261,7 +278,7 @@ func (x *Executor) restore(ctx context.Context) error {
 		return err
 	}
 	for of, s := range newest {
-		x.schedule.Enable(now(), of, s.on)
+		x.schedule.Enable(x.now(), of, s.on)
 	}
 	var tasks []schedule.Task
 	begun := map[engram.ID]bool{}
@@ -281,12 +298,12 @@ func (x *Executor) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.changed(x.schedule.Restore(now(), tasks, grace))
+	x.changed(x.schedule.Restore(x.now(), tasks, grace))
 	var asked []*skill.Request
 	when := map[engram.ID]engram.Time{}
 	err = latest("Request", func(entity engram.ID, s engram.Item) error {
 		r, err := x.codec.Request(entity, s.Instances)
-		if err == nil && !begun[executionOf(r)] && now().Sub(s.Time) < oldest {
+		if err == nil && !begun[executionOf(r)] && x.clock().Sub(s.Time) < oldest {
 			asked, when[r.ID] = append(asked, r), s.Time
 		}
 		return nil
@@ -330,8 +347,8 @@ func executionOf(r *skill.Request) engram.ID {
 // ask adds the execution of a request to the schedule.
 func (x *Executor) ask(r *skill.Request, d *skill.Description, at engram.Time) error {
 	e := skill.Execution{
-		ID: executionOf(r), Time: at, Skill: r.Skill, Status: schedule.Preparing, Parameters: parametersOf(r, d), Caller: r.Caller, Parent: r.Parent, Cause: r.Cause,
-		Started: at, Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
+		ID: executionOf(r), Time: x.clock(), Skill: r.Skill, Status: schedule.Preparing, Parameters: parametersOf(r, d), Caller: r.Caller, Parent: r.Parent, Cause: r.Cause,
+		Started: x.clock(), Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
 	}
 	if r.Priority != nil {
 		e.Priority = *r.Priority

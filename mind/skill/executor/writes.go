@@ -64,7 +64,7 @@ func (x *Executor) request(ctx context.Context, u engram.EntityUpdate, store put
 	if err := store(u); err != nil {
 		return err
 	}
-	return x.ask(r, d, now())
+	return x.ask(r, d, x.now())
 }
 
 // described returns the description of a skill that a request names.
@@ -109,7 +109,7 @@ func (x *Executor) abort(ctx context.Context, u engram.EntityUpdate, store put) 
 	if caller != "" && message == "" {
 		message = "by " + caller
 	}
-	changes, err := x.schedule.Abort(now(), of, schedule.Stop{Reason: schedule.Asked, Message: message, By: u.Entity.At(u.Time)})
+	changes, err := x.schedule.Abort(x.now(), of, schedule.Stop{Reason: schedule.Asked, Message: message, By: u.Entity.At(u.Time)})
 	x.changed(changes)
 	return err
 }
@@ -136,9 +136,9 @@ func (x *Executor) provider(ctx context.Context, u engram.EntityUpdate, store pu
 	}
 	var changes []schedule.Task
 	if l.Ended {
-		changes = x.schedule.Leave(now(), u.Entity.Entity(), l.Epoch)
+		changes = x.schedule.Leave(x.now(), u.Entity.Entity(), l.Epoch)
 	} else {
-		changes, err = x.schedule.Lease(now(), u.Entity.Entity(), l.Epoch, l.Lease)
+		changes, err = x.schedule.Lease(x.now(), u.Entity.Entity(), l.Epoch, l.Lease)
 	}
 	x.changed(changes)
 	if err != nil {
@@ -164,7 +164,7 @@ func (x *Executor) enable(ctx context.Context, u engram.EntityUpdate, store put)
 	if err := store(u); err != nil {
 		return err
 	}
-	x.changed(x.schedule.Enable(now(), of, on))
+	x.changed(x.schedule.Enable(x.now(), of, on))
 	return nil
 }
 
@@ -208,7 +208,7 @@ func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put)
 		return x.noted(ctx, u, said, store)
 	}
 	report := schedule.Report{Epoch: said.Epoch, Status: said.Status, Refused: said.Stop != nil && said.Stop.Answer == schedule.Refused}
-	at := now()
+	at := x.now()
 	if err := x.schedule.Check(at, u.Entity, report); err != nil {
 		return err
 	}
@@ -243,21 +243,22 @@ func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put)
 // reported stores what a provider said of an execution, with what the schedule made of it.
 func (x *Executor) reported(u engram.EntityUpdate, rec *record, changes []schedule.Task, store put) error {
 	rest := changes[:0]
-	ended := false
-	at := max(now(), rec.Time+1)
+	ended, told := false, false
 	for i := range changes {
 		if t := &changes[i]; t.ID == u.Entity {
 			message := rec.Message
-			x.take(rec, t, at)
+			x.take(rec, t)
 			if message != "" {
 				rec.Message = message
 			}
-			ended = t.Status.Ended()
+			ended, told = t.Status.Ended(), true
 			continue
 		}
 		rest = append(rest, changes[i])
 	}
-	rec.Time = at
+	if !told { // which only says more of it
+		rec.Time = max(x.clock(), rec.Time+1)
+	}
 	e := rec.Execution
 	if ended {
 		delete(x.records, u.Entity)
