@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -132,30 +133,31 @@ func (x *Executor) write(ctx context.Context, svc engram.Service, all []*skill.E
 		return nil
 	}
 	var c engram.Commit
-	for _, e := range all {
+	var unwritten error
+	all = slices.DeleteFunc(all, func(e *skill.Execution) bool {
 		u, err := x.codec.ExecutionUpdate(e)
-		if err != nil { // of parameters that were read before; the rest is ours
-			e.Parameters = nil
-			if u, err = x.codec.ExecutionUpdate(e); err != nil {
-				x.note(err)
-				continue
-			}
+		if err != nil {
+			unwritten = err
+			return true
 		}
 		c.Updates = append(c.Updates, u)
-	}
+		return false
+	})
 	results, err := svc.Commit(ctx, c)
-	if err == nil {
-		for i, r := range results {
-			if r.Err != nil && engram.CodeOf(r.Err) != engram.TooOld {
-				x.note(r.Err)
-				return all[i:]
-			}
-		}
-		x.note(nil)
-		return nil
+	if err != nil {
+		x.note(err)
+		return all
 	}
-	x.note(err)
-	return all
+	var left []*skill.Execution
+	for i, r := range results {
+		switch engram.CodeOf(r.Err) {
+		case engram.Unavailable, engram.Exhausted, engram.TooNew:
+			left = append(left, all[i])
+		}
+		unwritten = cmp.Or(unwritten, r.Err)
+	}
+	x.note(unwritten)
+	return left
 }
 
 func (x *Executor) note(err error) {
