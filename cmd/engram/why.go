@@ -23,7 +23,7 @@ you move to the table?'. Each answer is written to Speech/Answer, with links to 
 to what that was about and to what the words rest on.`,
 		Example: `  engram why Object/Instance/Simulation/cup
   engram why Skill/Execution/Simulation/MoveTo-1.2 --links
-  engram why --listen --since -1m`,
+  engram why --listen --since now-1m`,
 		Args:              positional(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: completeIDs,
 	}

@@ -100,7 +100,7 @@ func sinceFlag(cmd *cobra.Command) (engram.Start, error) {
 		return engram.Start{}, usagef("--since: %w", err)
 	}
 	if at.base == baseLatest {
-		return engram.Start{}, usagef("--since %s: say an absolute time, or one relative to now", text)
+		return engram.Start{}, usagef("--since %s: say an absolute time, or one relative to now, such as now-10s", text)
 	}
 	return engram.Start{Kind: engram.StartTime, Time: at.resolve(engram.Now(), 0)}, nil
 }
