@@ -125,7 +125,7 @@ func measureServer(n int, dir, binary, name string, args []string) error {
 		return err
 	}
 	for {
-		if offers, err := skills.Offers(ctx, engram.MustPattern("Skill/Description")); err == nil && len(offers) == 1 && offers[0].There {
+		if offers, err := skills.Offers(ctx, engram.MustPattern("Skill/Description")); err == nil && len(offers) == 1 && offers[0].Present {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)

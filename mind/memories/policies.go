@@ -58,7 +58,7 @@ var policies = map[string]map[string]policy.Policy{
 	"Skill": {
 		"Request":     every(deeds),
 		"Abort":       every(deeds),
-		"Provider":    rarely(usual),
+		"Provider":    {Record: policy.Rate, MaxRate: 0.1},
 		"Switch":      every(deeds),
 		"Description": rarely(deeds),
 		"Execution":   every(deeds),

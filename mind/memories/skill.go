@@ -23,7 +23,7 @@ func Skill() server.Memory {
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
 			logged(segment(name, "Abort", "engram.skill.Abort",
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
-			segment(name, "Provider", "engram.skill.Provider", forever(16)),
+			logged(segment(name, "Provider", "engram.skill.Provider", forever(16))),
 			logged(segment(name, "Switch", "engram.skill.Switch", forever(16))),
 			logged(segment(name, "Execution", "engram.skill.Execution",
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),

@@ -2,6 +2,7 @@ package skill
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -101,6 +102,14 @@ func linksOf(ids []engram.ID) []any {
 	return all
 }
 
+func textsOf(texts []string) []any {
+	all := make([]any, 0, len(texts))
+	for _, t := range texts {
+		all = append(all, t)
+	}
+	return all
+}
+
 // decode reads a snapshot: the only instance, or of an execution or a description the first.
 func (c *Codec) decode(name string, all []engram.Instance, of engram.ID) (members, error) {
 	if len(all) == 0 || len(all) > 1 && name != typeExecution && name != typeDescription {
@@ -141,13 +150,9 @@ func (c *Codec) Description(entity engram.ID, all []engram.Instance) (*Descripti
 
 // DescriptionUpdate writes a description.
 func (c *Codec) DescriptionUpdate(d *Description, at engram.Time) (engram.EntityUpdate, error) {
-	resources := []any{}
-	for _, r := range d.Resources {
-		resources = append(resources, r)
-	}
 	m := members{
 		"name": d.ID.Entity(), "description": d.Text, "skill_provider": d.ID.ProviderSegment(), "parameter_type": d.ParameterType, "result_type": d.ResultType,
-		"resources": resources, "subskills": linksOf(d.Subskills), "priority": int32(d.Priority), "preemptible": d.Preemptible, "repeatable": d.Repeatable,
+		"resources": textsOf(d.Resources), "subskills": linksOf(d.Subskills), "priority": int32(d.Priority), "preemptible": d.Preemptible, "repeatable": d.Repeatable,
 	}
 	if d.Defaults != nil {
 		m["default_parameters"] = d.Defaults
@@ -192,6 +197,9 @@ func (c *Codec) RequestUpdate(r *Request, at engram.Time) (engram.EntityUpdate, 
 	m.setLink("parent", r.Parent)
 	m.setLink("cause", r.Cause)
 	if r.Priority != nil {
+		if int(int32(*r.Priority)) != *r.Priority {
+			return engram.EntityUpdate{}, engram.Errorf(engram.Invalid, r.ID.String(), "a priority of %d: from %d to %d", *r.Priority, math.MinInt32, math.MaxInt32)
+		}
 		m["priority"] = int32(*r.Priority)
 	}
 	if r.Patience != nil {
@@ -228,12 +236,12 @@ func (c *Codec) SwitchUpdate(entity, of engram.ID, enabled bool, message string,
 // Lease reads that a provider is there.
 func (c *Codec) Lease(entity engram.ID, all []engram.Instance) (Lease, error) {
 	m, err := c.decode(typeProvider, all, entity)
-	return Lease{Epoch: uint64(m.number("epoch")), Lease: m.span("lease"), Ended: m.is("ended")}, err
+	return Lease{Epoch: uint64(m.number("epoch")), Lease: m.span("lease"), Renewal: m.is("renewal"), Ended: m.is("ended")}, err
 }
 
 // LeaseUpdate writes that a provider is there.
 func (c *Codec) LeaseUpdate(entity engram.ID, l Lease, at engram.Time) (engram.EntityUpdate, error) {
-	return c.encode(typeProvider, entity, at, members{"epoch": int64(l.Epoch), "lease": l.Lease, "ended": l.Ended})
+	return c.encode(typeProvider, entity, at, members{"epoch": int64(l.Epoch), "lease": l.Lease, "renewal": l.Renewal, "ended": l.Ended})
 }
 
 // Execution reads a snapshot of an execution.
@@ -247,6 +255,7 @@ func (c *Codec) Execution(entity engram.ID, at engram.Time, all []engram.Instanc
 		Caller: m.text("caller"), Parent: m.link("parent").Truncate(engram.LevelEntity), Cause: m.link("cause"), Started: m.time("started"), Message: m.text("message"),
 		Request: m.link("request"), Called: m.time("called"), Epoch: uint64(m.number("epoch")), Priority: int(m.number("priority")),
 		Patience: m.span("patience"), TimeLimit: m.span("time_limit"), Expected: m.span("expected"), Progress: -1,
+		Resources: m.texts("resources"), StopWithin: m.span("stop_within"), Preempt: m.is("preemptible"), Repeatable: m.is("repeatable"),
 	}
 	if p, ok := m["progress"].(float64); ok {
 		e.Progress = p
@@ -276,7 +285,8 @@ func (c *Codec) ExecutionUpdate(e *Execution) (engram.EntityUpdate, error) {
 		m["progress"] = e.Progress
 	}
 	if !e.Request.IsRoot() {
-		m["priority"], m["patience"], m["time_limit"] = int32(e.Priority), e.Patience, e.TimeLimit
+		m["priority"], m["patience"], m["time_limit"], m["stop_within"] = int32(e.Priority), e.Patience, e.TimeLimit, e.StopWithin
+		m["resources"], m["preemptible"], m["repeatable"] = textsOf(e.Resources), e.Preempt, e.Repeatable
 	}
 	if e.Called != 0 {
 		m["called"] = e.Called

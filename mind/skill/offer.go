@@ -11,7 +11,7 @@ import (
 type Offer struct {
 	Description
 	Enabled bool
-	There   bool        // its provider's lease holds
+	Present bool        // its provider's lease holds
 	Until   engram.Time // the end of that lease, or when it was
 	Active  []*Execution
 }
@@ -21,7 +21,7 @@ func (o *Offer) State() string {
 	switch {
 	case !o.Enabled:
 		return "disabled"
-	case !o.There:
+	case !o.Present:
 		return "away"
 	case len(o.Active) > 0:
 		return "active"
@@ -66,7 +66,7 @@ func (s *Skills) Offers(ctx context.Context, p engram.Pattern) ([]*Offer, error)
 		until := item.Arrived.Add(l.Lease)
 		for _, o := range all {
 			if o.ID.ProviderSegment() == item.ID.ProviderSegment() {
-				o.Until, o.There = until, !l.Ended && until > now
+				o.Until, o.Present = until, !l.Ended && until > now
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (s *Skills) Executions(ctx context.Context, p engram.Pattern, of engram.Sna
 
 // Enable says that a skill may be called, or may not until it is enabled again. Who is who says so, and message why.
 func (s *Skills) Enable(ctx context.Context, of engram.ID, on bool, who, message string) error {
-	entity, err := engram.NewID("Skill", "Switch", who, of.ProviderSegment()+" "+of.Entity())
+	entity, err := engram.NewID("Skill", "Switch", who, of.ProviderSegment()+"/"+of.Entity())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,8 @@ type Skill struct {
 	Name string
 	Description
 	// Do executes the skill. Its context ends when it is to stop, with a cause that says why ([context.Cause]); it returns when
-	// it stands still, which confirms that. An error is a failure; a [*Failure] says more than another error.
+	// it stands still, which confirms that. If it was told to stop, the error of the context, its cause and nil are how it
+	// ends then; any other error is a failure, and a [*Failure] says more than another one.
 	Do func(ctx context.Context, c *Call) error
 }
 
@@ -63,6 +65,8 @@ type Skill struct {
 type Call struct {
 	Execution
 	p *provider
+
+	stops chan schedule.Stop
 
 	mu     sync.Mutex
 	result map[string]any
@@ -88,6 +92,10 @@ func (c *Call) SetResult(result map[string]any) {
 func (c *Call) Progress(ctx context.Context, done float64, message string) error {
 	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Progress, e.Message = done, message })
 }
+
+// Stops tells of each time that the execution is told to stop: the first, when the context ends, and others after it was
+// refused.
+func (c *Call) Stops() <-chan schedule.Stop { return c.stops }
 
 // Refuse says that the execution goes on though it was told to stop, and why.
 func (c *Call) Refuse(ctx context.Context, message string) error {
@@ -127,7 +135,7 @@ func (s *Skills) Provide(ctx context.Context, name string, o ProvideOptions, ski
 			return engram.Errorf(engram.Invalid, id.String(), "Do is missing: the function that executes the skill")
 		}
 		p.skills[id] = s
-		p.margin = max(p.margin, s.StopWithin)
+		p.margin = max(p.margin, cmp.Or(s.StopWithin, DefaultStopWithin))
 	}
 	if p.lease == 0 {
 		p.lease = max(2*time.Second, 3*p.margin)
@@ -184,25 +192,27 @@ type running struct {
 // live offers the skills for one epoch.
 func (p *provider) live(ctx context.Context) error {
 	if p.epoch != 0 { // of which nothing moves any more
-		_ = p.renew(ctx, true)
+		_ = p.say(ctx, Lease{Epoch: p.epoch, Ended: true}) // it is over by itself otherwise
 	}
-	p.epoch, p.calls = uint64(time.Now().UnixNano()), map[engram.ID]*running{}
+	last, err := p.last(ctx)
+	if err != nil {
+		return err
+	}
+	p.epoch, p.calls = max(uint64(time.Now().UnixNano()), last+1, p.epoch+1), map[engram.ID]*running{}
 	over, lost := context.WithCancelCause(context.WithoutCancel(ctx))
 	p.over = over
 	defer lost(nil)
-	sub, err := p.svc.Subscribe(ctx, engram.Subscription{Patterns: []engram.Pattern{engram.PatternOf(p.executions)}, WithData: true})
+	sub, err := p.svc.Subscribe(ctx, engram.Subscription{Patterns: []engram.Pattern{engram.PatternOf(p.executions)}, WithData: true, Queue: 8192})
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	for _, s := range p.skills {
-		u, err := p.codec.DescriptionUpdate(&s.Description, engram.Now())
-		if err := p.commit(ctx, u, err); err != nil {
-			return err
-		}
-	}
 	until := time.Now().Add(p.lease)
-	if err := p.renew(ctx, false); err != nil {
+	if err := p.say(ctx, Lease{Epoch: p.epoch, Lease: p.lease}); err != nil {
+		return err
+	}
+	if err := p.describe(ctx); err != nil {
+		_ = p.say(ctx, Lease{Epoch: p.epoch, Ended: true}) // it is over by itself otherwise
 		return err
 	}
 	var renewing sync.WaitGroup
@@ -217,13 +227,13 @@ func (p *provider) live(ctx context.Context) error {
 	// All stands still before the lease ends.
 	why := context.Cause(over)
 	for _, r := range p.calls {
-		r.stop(&StopError{schedule.Stop{Reason: schedule.ProviderLost, Message: "the provider ends"}})
+		r.stop(errEnds)
 	}
 	p.wg.Wait()
 	if ctx.Err() != nil && over.Err() == nil {
 		leaving, cancel := context.WithTimeout(over, p.lease)
 		defer cancel()
-		_ = p.renew(leaving, true) // its lease ends by itself otherwise
+		_ = p.say(leaving, Lease{Epoch: p.epoch, Ended: true}) // it is over by itself otherwise
 		return nil
 	}
 	if why != nil {
@@ -232,10 +242,35 @@ func (p *provider) live(ctx context.Context) error {
 	return err
 }
 
-// renew renews the lease, or ends it.
-func (p *provider) renew(ctx context.Context, ended bool) error {
-	u, err := p.codec.LeaseUpdate(p.entity, Lease{Epoch: p.epoch, Lease: p.lease, Ended: ended}, engram.Now())
+// say says that the provider is there, or ends.
+func (p *provider) say(ctx context.Context, l Lease) error {
+	u, err := p.codec.LeaseUpdate(p.entity, l, engram.Now())
 	return p.commit(ctx, u, err)
+}
+
+// last returns the last epoch that a provider of the name had, 0 if there was none.
+func (p *provider) last(ctx context.Context) (uint64, error) {
+	s, err := p.svc.Latest(ctx, p.entity)
+	switch engram.CodeOf(err) {
+	case engram.NotFound, engram.TooOld:
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	l, err := p.codec.Lease(p.entity, s.Instances)
+	return l.Epoch, err
+}
+
+// describe says what the provider offers.
+func (p *provider) describe(ctx context.Context) error {
+	for _, s := range p.skills {
+		u, err := p.codec.DescriptionUpdate(&s.Description, engram.Now())
+		if err := p.commit(ctx, u, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keep renews the lease until ctx ends, and returns when it is lost, a good while before the memory takes it for that.
@@ -248,7 +283,7 @@ func (p *provider) keep(ctx context.Context, until time.Time) error {
 		}
 		sent := time.Now()
 		try, cancel := context.WithDeadline(ctx, until.Add(-p.margin))
-		err := p.renew(try, false)
+		err := p.say(try, Lease{Epoch: p.epoch, Lease: p.lease, Renewal: true})
 		cancel()
 		switch {
 		case ctx.Err() != nil:
@@ -281,69 +316,119 @@ func (p *provider) follow(ctx context.Context, sub engram.UpdateStream) error {
 	}
 }
 
-// look looks for what was not heard.
+// look looks for what was not heard, also at a server that began anew: what that does not have under way is to stop.
 func (p *provider) look(ctx context.Context) error {
+	if err := p.describe(ctx); err != nil {
+		return err
+	}
 	r, err := p.svc.Query(ctx, engram.PatternOf(p.executions).Select(engram.Latest(1)))
 	if err != nil {
 		return err
 	}
+	there := map[engram.ID]bool{}
 	for item := range r.All() {
-		p.hear(item.ID.Truncate(engram.LevelEntity), item.Time, item.Instances)
+		id := item.ID.Truncate(engram.LevelEntity)
+		if e := p.hear(id, item.Time, item.Instances); e != nil && e.Epoch == p.epoch {
+			there[id] = true
+		}
+	}
+	for id, r := range p.calls {
+		if !there[id] {
+			r.end(schedule.Stop{Reason: schedule.ProviderLost, Message: "the memory does not know of it any more"})
+			delete(p.calls, id)
+		}
 	}
 	return nil
 }
 
-// hear is told of a snapshot of an execution.
-func (p *provider) hear(id engram.ID, at engram.Time, all []engram.Instance) {
+// hear is told of a snapshot of an execution, and returns it.
+func (p *provider) hear(id engram.ID, at engram.Time, all []engram.Instance) *Execution {
 	e, err := p.codec.Execution(id, at, all)
 	if err != nil || e.Epoch != p.epoch {
-		return
+		return nil
 	}
 	r := p.calls[id]
 	switch {
-	case r == nil && e.Status == schedule.Preparing:
+	case r == nil && e.Status == schedule.Preparing && e.Called != 0:
 		ctx, stop := context.WithCancelCause(p.over)
+		c := &Call{Execution: *e, p: p, stops: make(chan schedule.Stop, 16)}
+		r = &running{c, stop, at}
+		p.calls[id] = r
+		p.wg.Go(func() { p.execute(ctx, r) })
+	case r == nil && e.Status == schedule.Stopping: // that it was to begin was not heard
 		c := &Call{Execution: *e, p: p}
-		p.calls[id] = &running{c, stop, at}
-		p.wg.Go(func() { p.execute(ctx, stop, c) })
+		p.calls[id] = &running{c, func(error) {}, at}
+		p.wg.Go(func() { _ = p.report(p.over, c, schedule.Aborted, func(*Execution) {}) }) // the lease ends otherwise
 	case r == nil || at <= r.seen:
 	case e.Status == schedule.Stopping:
 		r.seen = at
-		r.stop(&StopError{*e.Stop})
+		r.end(*cmp.Or(e.Stop, &schedule.Stop{}))
 	case e.Status.Ended():
 		r.stop(nil)
 		delete(p.calls, id)
 	}
+	return e
 }
 
+// end tells a call to stop.
+func (r *running) end(why schedule.Stop) {
+	select {
+	case r.call.stops <- why:
+	default: // it listens to none
+	}
+	r.stop(&StopError{why})
+}
+
+// errEnds is the cause of calls that stop because the provider ends. What becomes of them the memory knows best.
+var errEnds = errors.New("the provider ends")
+
 // execute executes a skill, and says how that ended.
-func (p *provider) execute(ctx context.Context, stop context.CancelCauseFunc, c *Call) {
+func (p *provider) execute(ctx context.Context, r *running) {
+	c := r.call
 	s, known := p.skills[c.Skill]
 	err := error(engram.Errorf(engram.NotFound, c.Skill.String(), "%s has no such skill any more", p.entity.Entity()))
 	if known {
 		var telling sync.WaitGroup
 		telling.Go(func() { // the skill does not wait for the memory
 			if err := p.report(p.over, c, schedule.Running, nil); err != nil {
-				stop(&StopError{schedule.Stop{Reason: schedule.ProviderLost, Message: err.Error()}})
+				r.end(schedule.Stop{Reason: schedule.ProviderLost, Message: err.Error()})
 			}
 		})
 		err = attempt(ctx, s, c)
 		telling.Wait()
 	}
-	status := schedule.Succeeded
-	var failure *Failure
-	if err != nil {
-		if status = schedule.Failed; ctx.Err() != nil {
-			status = schedule.Aborted // why is known
-		} else if !errors.As(err, &failure) {
-			failure = &Failure{Code: engram.CodeOf(err).String(), Message: err.Error()}
-		}
+	switch {
+	case err == nil:
+		p.ended(c, schedule.Succeeded, nil)
+	case !stops(ctx, err):
+		failure := &Failure{Code: engram.CodeOf(err).String(), Message: err.Error()}
+		_ = errors.As(err, &failure)
+		p.ended(c, schedule.Failed, failure)
+	case !errors.Is(context.Cause(ctx), errEnds):
+		p.ended(c, schedule.Aborted, nil) // why is known
 	}
-	_ = p.report(p.over, c, status, func(e *Execution) {
-		if e.Result = c.result; failure != nil {
-			e.Message, e.Failure = failure.Message, failure
+}
+
+// stops reports whether an error is that a call was told to stop.
+func stops(ctx context.Context, err error) bool {
+	var f *Failure
+	canceled := errors.As(err, &f) && f.Code == engram.Canceled.String() // of what it called
+	return ctx.Err() != nil && (canceled || errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()) || engram.CodeOf(err) == engram.Canceled && f == nil)
+}
+
+// ended says how an execution ended. Where the memory refuses that, as a result of the wrong type, it has failed.
+func (p *provider) ended(c *Call, status schedule.Status, why *Failure) {
+	err := p.report(p.over, c, status, func(e *Execution) {
+		if e.Result = c.result; why != nil {
+			e.Message, e.Failure = why.Message, why
 		}
 	})
+	switch engram.CodeOf(err) {
+	case 0, engram.NotFound, engram.Conflict, engram.Unavailable, engram.Exhausted, engram.Canceled: // the lease is over, or it has ended
+		return
+	}
+	why = &Failure{Code: engram.CodeOf(err).String(), Message: fmt.Sprintf("it ended as %v, which the memory refuses: %v", status, err)}
+	_ = p.report(p.over, c, schedule.Failed, func(e *Execution) { e.Message, e.Failure = why.Message, why }) // the lease ends otherwise
 }
 
 // attempt calls a skill's function.
@@ -372,6 +457,9 @@ func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, 
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.over, cancel)()
 	for pause := time.Millisecond; ; pause = min(2*pause, p.lease/4) {
 		if err = p.commit(ctx, u, nil); engram.CodeOf(err) != engram.Unavailable && engram.CodeOf(err) != engram.Exhausted {
 			c.told = c.told || err == nil

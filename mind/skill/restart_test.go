@@ -136,8 +136,8 @@ func TestServerBeginsAnew(t *testing.T) {
 		base.offer("Drive", skill.Description{})
 		base.offer("Turn", skill.Description{Repeatable: true})
 		none.offer("Dream", skill.Description{})
-		for _, p := range []*byHand{arm, base} {
-			if err := p.renew(time.Minute); err != nil {
+		for p, lease := range map[*byHand]time.Duration{arm: time.Minute, base: 5 * time.Second} {
+			if err := p.renew(lease); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -307,7 +307,9 @@ func TestRefusalAndSwitch(t *testing.T) {
 		if err := arm.leave(); err != nil {
 			t.Fatal(err)
 		}
-		arm.want(h, schedule.Failed)
+		if e := arm.want(h, schedule.Preparing); e.Called != 0 {
+			t.Errorf("what its provider did not begin before it ended is %+v", e)
+		}
 	})
 }
 

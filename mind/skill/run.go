@@ -48,17 +48,43 @@ func (s *Skills) Start(ctx context.Context, a Ask) (h *Handle, err error) {
 	if r.ID, err = engram.NewID("Skill", "Request", r.Caller, cmp.Or(a.Name, freshName(name, now))); err != nil {
 		return nil, err
 	}
-	u, err := s.codec.RequestUpdate(&r, now)
-	if err := s.commit(ctx, u, err); err != nil {
+	id, err := engram.NewID("Skill", "Execution", provider, r.ID.Entity())
+	if err != nil {
 		return nil, err
 	}
-	id, err := engram.NewID("Skill", "Execution", provider, r.ID.Entity())
-	return &Handle{id, s, r.Caller, true}, err
+	u, err := s.codec.RequestUpdate(&r, now)
+	if err != nil {
+		return nil, err
+	}
+	h = &Handle{id, s, r.Caller, true}
+	for pause, again := time.Millisecond, false; ; pause, again = min(2*pause, time.Second), true {
+		err := s.commit(ctx, u, nil)
+		switch {
+		case err == nil, again && engram.CodeOf(err) == engram.AlreadyExists: // it came though there was no answer
+			return h, nil
+		case ctx.Err() != nil && engram.CodeOf(err) != engram.Invalid: // it may have come
+			h.giveUp(ctx, r.ID)
+			return nil, err
+		case engram.CodeOf(err) != engram.Unavailable:
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// giveUp has what a request asked for stop, if it came to the memory, which its caller did not wait for.
+func (h *Handle) giveUp(ctx context.Context, request engram.ID) {
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostStopping)
+	defer cancel()
+	_ = h.abort(late, request, context.Cause(ctx).Error()) // most often it did not come
 }
 
 // freshName returns a name that no other request has.
 func freshName(skill string, now engram.Time) string {
-	return skill + "-" + strconv.FormatUint(uint64(now)/1000, 36) + strconv.FormatUint(uint64(36+rand.IntN(35*36)), 36)
+	return skill + "-" + strconv.FormatUint(uint64(now)/1000, 36) + strconv.FormatUint(uint64(rand.Uint32()), 36)
 }
 
 // Follow returns the execution that is called id, such as one that was begun before the caller was.
@@ -105,12 +131,14 @@ func (h *Handle) Wait(ctx context.Context, each func(*Execution)) (*Execution, e
 }
 
 // Abort asks the execution to stop. It does not wait for that, and does nothing to one that has ended.
-func (h *Handle) Abort(ctx context.Context, message string) error {
+func (h *Handle) Abort(ctx context.Context, message string) error { return h.abort(ctx, h.ID, message) }
+
+func (h *Handle) abort(ctx context.Context, of engram.ID, message string) error {
 	entity, err := engram.NewID("Skill", "Abort", h.caller, h.ID.Entity())
 	if err != nil {
 		return err
 	}
-	u, err := h.s.codec.AbortUpdate(entity, h.ID, h.caller, message, engram.Now())
+	u, err := h.s.codec.AbortUpdate(entity, of, h.caller, message, engram.Now())
 	return h.s.commit(ctx, u, err)
 }
 
@@ -119,7 +147,7 @@ func (e *Execution) Err() error {
 	switch {
 	case e.Status == schedule.Succeeded:
 		return nil
-	case e.Failure != nil:
+	case e.Failure != nil && e.Status == schedule.Failed:
 		return e.Failure
 	}
 	return &Failure{Code: engram.Canceled.String(), Stage: e.Skill.Entity(), Message: cmp.Or(e.Message, "it was aborted")}

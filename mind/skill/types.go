@@ -18,7 +18,7 @@ type Description struct {
 	Resources     []string       // parts of the robot that it needs for itself alone, such as "right_arm"
 	Subskills     []engram.ID    // that it calls
 	Priority      int
-	StopWithin    time.Duration // how long stopping takes at most; 2 s if 0
+	StopWithin    time.Duration // how long stopping takes at most; [DefaultStopWithin] if 0
 	Preemptible   bool          // it may be stopped for what has a higher priority
 	Repeatable    bool          // it may be called again where its provider was lost
 }
@@ -39,7 +39,7 @@ type Request struct {
 // What holds where nothing is said.
 const (
 	DefaultPatience   = 10 * time.Second
-	DefaultStopWithin = 2 * time.Second
+	DefaultStopWithin = 500 * time.Millisecond
 )
 
 // Execution is a snapshot of Skill/Execution.
@@ -62,6 +62,10 @@ type Execution struct {
 	Priority   int
 	Patience   time.Duration
 	TimeLimit  time.Duration
+	Resources  []string
+	StopWithin time.Duration
+	Preempt    bool          // it may be stopped for what has a higher priority
+	Repeatable bool          // it may be called again where its provider was lost
 	Expected   time.Duration // how long it takes in all, as its provider expects; 0 is unknown
 	Stop       *schedule.Stop
 	Failure    *Failure
@@ -88,7 +92,10 @@ func (f *Failure) Error() string {
 type Lease struct {
 	Epoch uint64
 	Lease time.Duration
-	Ended bool
+	// Renewal says that the lease was had before with this epoch. A server that does not know of that, since it began anew
+	// and lost it, refuses it.
+	Renewal bool
+	Ended   bool // the provider ends, and stands still
 }
 
 // Bounds of leases.

@@ -26,9 +26,23 @@ type Executor struct {
 	types        map[string]parsed // of parameters and results
 	schedule     *schedule.Schedule
 	descriptions map[engram.ID]*skill.Description
-	records      map[engram.ID]*record // of what has not ended
-	pending      []*skill.Execution    // to be written, in order
-	trouble      error                 // of the last write
+	records      map[engram.ID]*record     // of what has not ended
+	switched     map[engram.ID]engram.Time // when a skill was enabled or disabled last
+	pending      []write                   // in order
+	trouble      error                     // of the last write
+	over         bool                      // the server closes: nothing is begun any more
+}
+
+// write is an execution to be written.
+type write struct {
+	*skill.Execution
+	done chan<- struct{} // closed when it is written, or never will be; nil if nobody waits
+}
+
+func (w write) end() {
+	if w.done != nil {
+		close(w.done)
+	}
 }
 
 // record is an execution as it was written last, or is to be.
@@ -36,7 +50,7 @@ type record struct{ skill.Execution }
 
 // New returns an executor for one server.
 func New() *Executor {
-	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, types: map[string]parsed{}, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}}
+	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, types: map[string]parsed{}, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}, switched: map[engram.ID]engram.Time{}}
 }
 
 // Hooks returns the hooks of the memory Skill.
@@ -61,11 +75,8 @@ func (x *Executor) shown(t engram.Time) engram.Time {
 	return t.Add(x.clock().Sub(x.now()))
 }
 
-// grace is how long a provider may need to come back after the server has.
+// grace is how long a provider may need to come back after the server has, and at least how long its lease was.
 const grace = 5 * time.Second
-
-// oldest bounds the age of requests that are begun when the server begins anew: of older ones the execution may be forgotten.
-const oldest = 24 * time.Hour
 
 // start reads what the memory has.
 func (x *Executor) start(ctx context.Context, svc engram.Service) error {
@@ -76,10 +87,7 @@ func (x *Executor) start(ctx context.Context, svc engram.Service) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.svc, x.codec = svc, codec
-	if err := x.restore(ctx); err != nil {
-		return err
-	}
-	return nil
+	return x.restore(ctx)
 }
 
 // own marks what the executor itself commits.
@@ -88,6 +96,7 @@ type own struct{}
 // run writes what is to be written, and does what is due.
 func (x *Executor) run(ctx context.Context, svc engram.Service) error {
 	ctx = context.WithValue(ctx, own{}, x)
+	defer x.end(context.WithoutCancel(ctx), svc)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	pause := time.Duration(0) // after a write that failed
@@ -127,17 +136,30 @@ func (x *Executor) run(ctx context.Context, svc engram.Service) error {
 	}
 }
 
-// write writes executions, and returns those that could not be written.
-func (x *Executor) write(ctx context.Context, svc engram.Service, all []*skill.Execution) []*skill.Execution {
+// end writes what is to be written when the server closes.
+func (x *Executor) end(ctx context.Context, svc engram.Service) {
+	x.mu.Lock()
+	x.over = true
+	writes := x.pending
+	x.pending = nil
+	x.mu.Unlock()
+	for _, w := range x.write(ctx, svc, writes) {
+		w.end()
+	}
+}
+
+// write writes executions, and returns those that are to be written later.
+func (x *Executor) write(ctx context.Context, svc engram.Service, all []write) (left []write) {
 	if len(all) == 0 {
 		return nil
 	}
 	var c engram.Commit
 	var unwritten error
-	all = slices.DeleteFunc(all, func(e *skill.Execution) bool {
-		u, err := x.codec.ExecutionUpdate(e)
+	all = slices.DeleteFunc(all, func(w write) bool {
+		u, err := x.codec.ExecutionUpdate(w.Execution)
 		if err != nil {
 			unwritten = err
+			w.end()
 			return true
 		}
 		c.Updates = append(c.Updates, u)
@@ -148,13 +170,14 @@ func (x *Executor) write(ctx context.Context, svc engram.Service, all []*skill.E
 		x.note(err)
 		return all
 	}
-	var left []*skill.Execution
 	for i, r := range results {
+		unwritten = cmp.Or(unwritten, r.Err)
 		switch engram.CodeOf(r.Err) {
 		case engram.Unavailable, engram.Exhausted, engram.TooNew:
 			left = append(left, all[i])
+		default:
+			all[i].end()
 		}
-		unwritten = cmp.Or(unwritten, r.Err)
 	}
 	x.note(unwritten)
 	return left
@@ -185,16 +208,26 @@ func (x *Executor) changed(tasks []schedule.Task) {
 		}
 		x.take(r, t)
 		e := r.Execution
-		x.pending = append(x.pending, &e)
+		x.later(write{Execution: &e})
 		if t.Status.Ended() {
 			delete(x.records, t.ID)
 		}
 	}
-	if len(tasks) > 0 {
-		select {
-		case x.kick <- struct{}{}:
-		default:
-		}
+	if len(tasks) > 0 { // the schedule has another time to wait for
+		x.wake()
+	}
+}
+
+// later has an execution be written.
+func (x *Executor) later(w write) {
+	x.pending = append(x.pending, w)
+	x.wake()
+}
+
+func (x *Executor) wake() {
+	select {
+	case x.kick <- struct{}{}:
+	default:
 	}
 }
 
@@ -265,32 +298,33 @@ func (x *Executor) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	type said struct {
-		at engram.Time
-		on bool
-	}
-	newest := map[engram.ID]said{}
+	off := map[engram.ID]bool{}
 	err = latest("Switch", func(entity engram.ID, s engram.Item) error {
-		if of, on, err := x.codec.Switch(entity, s.Instances); err == nil && s.Time >= newest[of].at {
-			newest[of] = said{s.Time, on}
+		if of, on, err := x.codec.Switch(entity, s.Instances); err == nil && s.Time >= x.switched[of] {
+			off[of], x.switched[of] = !on, s.Time
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for of, s := range newest {
-		x.schedule.Enable(x.now(), of, s.on)
+	for of := range off {
+		x.schedule.Enable(x.now(), of, !off[of])
+	}
+	leases := map[string]time.Duration{}
+	err = latest("Provider", func(entity engram.ID, s engram.Item) error {
+		if l, err := x.codec.Lease(entity, s.Instances); err == nil {
+			leases[entity.Entity()] = l.Lease
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	var tasks []schedule.Task
-	begun := map[engram.ID]bool{}
 	err = latest("Execution", func(entity engram.ID, s engram.Item) error {
 		e, err := x.codec.Execution(entity, s.Time, s.Instances)
-		if err != nil || e.Request.IsRoot() {
-			return nil
-		}
-		begun[entity] = true
-		if e.Status.Ended() {
+		if err != nil || e.Request.IsRoot() || e.Status.Ended() || imported(s) {
 			return nil
 		}
 		x.records[entity] = &record{*e}
@@ -300,41 +334,29 @@ func (x *Executor) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.changed(x.schedule.Restore(x.now(), tasks, grace))
-	var asked []*skill.Request
-	when := map[engram.ID]engram.Time{}
-	err = latest("Request", func(entity engram.ID, s engram.Item) error {
-		r, err := x.codec.Request(entity, s.Instances)
-		if err == nil && !begun[executionOf(r)] && x.clock().Sub(s.Time) < oldest {
-			asked, when[r.ID] = append(asked, r), s.Time
+	x.changed(x.schedule.Restore(x.now(), tasks, func(provider string) time.Duration {
+		lease, known := leases[provider]
+		if !known {
+			lease = skill.LongestLease
 		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(asked, func(a, b *skill.Request) int { return int(when[a.ID].Sub(when[b.ID])) })
-	for _, r := range asked {
-		if d := x.descriptions[r.Skill]; d != nil {
-			_ = x.ask(r, d, when[r.ID]) // one that its parent does not call any more
-		}
-	}
+		return max(grace, lease)
+	}))
 	return nil
+}
+
+// imported reports whether a snapshot came long after its time, as those of recordings do.
+func imported(s engram.Item) bool {
+	late := s.Arrived.Sub(s.Time)
+	return late < -time.Minute || late > time.Minute
 }
 
 // task returns what the schedule is to know of an execution.
 func (x *Executor) task(e *skill.Execution) schedule.Task {
-	t := schedule.Task{
-		ID: e.ID, Skill: e.Skill, Parent: e.Parent, Priority: e.Priority, Asked: e.Started, Patience: e.Patience, Limit: e.TimeLimit, StopWithin: skill.DefaultStopWithin,
-		Status: e.Status, Called: e.Called, Epoch: e.Epoch, Stop: e.Stop,
+	return schedule.Task{
+		ID: e.ID, Skill: e.Skill, Parent: e.Parent, Priority: e.Priority, Patience: e.Patience, Limit: e.TimeLimit, StopWithin: e.StopWithin,
+		Resources: e.Resources, Preemptible: e.Preempt, Repeatable: e.Repeatable,
+		Asked: e.Time, Status: e.Status, Called: e.Called, Epoch: e.Epoch, Stop: e.Stop, // as it waits, if it was not called
 	}
-	if d := x.descriptions[e.Skill]; d != nil {
-		t.Resources, t.Preemptible, t.Again = d.Resources, d.Preemptible, d.Repeatable
-		if d.StopWithin > 0 {
-			t.StopWithin = d.StopWithin
-		}
-	}
-	return t
 }
 
 // executionOf returns the execution that answers a request.
@@ -346,11 +368,34 @@ func executionOf(r *skill.Request) engram.ID {
 	return id
 }
 
-// ask adds the execution of a request to the schedule.
-func (x *Executor) ask(r *skill.Request, d *skill.Description, at engram.Time) error {
+// ask adds the execution of a request to the schedule, which may take it.
+func (x *Executor) ask(e skill.Execution) (written <-chan struct{}, err error) {
+	e.Time, e.Started = x.clock(), x.clock()
+	x.records[e.ID] = &record{e}
+	x.records[e.ID].Time-- // of the first snapshot is the time itself
+	changes, err := x.schedule.Ask(x.now(), x.task(&e))
+	if err != nil {
+		delete(x.records, e.ID)
+		return nil, err
+	}
+	x.changed(changes)
+	done := make(chan struct{})
+	for i := range x.pending {
+		if x.pending[i].ID == e.ID {
+			x.pending[i].done = done
+			return done, nil
+		}
+	}
+	close(done)
+	return done, nil
+}
+
+// begun returns the execution of a request as it begins.
+func begun(r *skill.Request, d *skill.Description) skill.Execution {
 	e := skill.Execution{
-		ID: executionOf(r), Time: x.clock(), Skill: r.Skill, Status: schedule.Preparing, Parameters: parametersOf(r, d), Caller: r.Caller, Parent: r.Parent, Cause: r.Cause,
-		Started: x.clock(), Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
+		ID: executionOf(r), Skill: r.Skill, Status: schedule.Preparing, Parameters: parametersOf(r, d), Caller: r.Caller, Parent: r.Parent, Cause: r.Cause,
+		Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
+		Resources: d.Resources, StopWithin: cmp.Or(d.StopWithin, skill.DefaultStopWithin), Preempt: d.Preemptible, Repeatable: d.Repeatable,
 	}
 	if r.Priority != nil {
 		e.Priority = *r.Priority
@@ -361,13 +406,5 @@ func (x *Executor) ask(r *skill.Request, d *skill.Description, at engram.Time) e
 	if r.TimeLimit != nil {
 		e.TimeLimit = *r.TimeLimit
 	}
-	x.records[e.ID] = &record{e}
-	x.records[e.ID].Time-- // of the first snapshot is the time itself
-	changes, err := x.schedule.Ask(at, x.task(&e))
-	if err != nil {
-		delete(x.records, e.ID)
-		return err
-	}
-	x.changed(changes)
-	return nil
+	return e
 }

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"maps"
 
@@ -26,46 +27,69 @@ type put = func(engram.EntityUpdate) error
 // plainly reports whether an update is stored as it is: an import's, which is of another time.
 func plainly(ctx context.Context) bool { return server.Recorded(ctx) }
 
-// request is the hook of Skill/Request.
+// request is the hook of Skill/Request. Who asks is answered when the execution is written, so that nothing is to be done for
+// requests when a server begins anew: one without an execution was never answered.
 func (x *Executor) request(ctx context.Context, u engram.EntityUpdate, store put) error {
+	written, err := x.accept(ctx, u, store)
+	if err != nil || written == nil {
+		return err
+	}
+	select {
+	case <-written:
+		return nil
+	case <-ctx.Done():
+		server.Note(ctx, engram.Errorf(engram.Unavailable, u.Entity.String(), "the request is stored; that its execution is, was not awaited: %w", context.Cause(ctx)))
+		return nil
+	}
+}
+
+// accept checks and stores a request, and begins its execution. It returns nil where there is none to wait for.
+func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put) (written <-chan struct{}, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if plainly(ctx) || x.svc == nil {
-		return store(u)
+		return nil, store(u)
 	}
 	r, err := x.codec.Request(u.Entity, u.Instances)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d, err := x.described(r.Skill)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := x.checkParameters(ctx, parametersOf(r, d), d); err != nil {
-		return err
+	if n := len(u.Instances[0].Payload.Bytes); n > mostBytes {
+		return nil, engram.Errorf(engram.Invalid, u.Entity.String(), "a request of %d bytes, of at most %d; link to what is larger", n, mostBytes)
 	}
-	if r.Patience != nil && *r.Patience < 0 || r.TimeLimit != nil && *r.TimeLimit < 0 {
-		return engram.Errorf(engram.Invalid, u.Entity.String(), "patience and time_limit are 0 or more")
+	e := begun(r, d)
+	if err := x.checkParameters(ctx, e.Parameters, d); err != nil {
+		return nil, err
 	}
-	id := executionOf(r)
-	if x.records[id] != nil {
-		return engram.Errorf(engram.AlreadyExists, id.String(), "a request of this name is under way; give this one a name of its own")
+	if e.Patience < 0 || e.TimeLimit < 0 {
+		return nil, engram.Errorf(engram.Invalid, u.Entity.String(), "patience and time_limit are 0 or more")
 	}
-	for _, of := range []engram.ID{u.Entity, id} {
-		if _, err := x.svc.Latest(engram.WithScope(ctx, nil), of); err == nil {
-			return engram.Errorf(engram.AlreadyExists, of.String(), "a request of this name was there before; give this one a name of its own")
-		} else if engram.CodeOf(err) != engram.NotFound {
-			return err
-		}
+	if x.records[e.ID] != nil {
+		return nil, engram.Errorf(engram.AlreadyExists, e.ID.String(), "a request of this name is under way; give this one a name of its own")
 	}
-	if err := x.schedule.May(x.task(&skill.Execution{ID: id, Skill: r.Skill, Parent: r.Parent})); err != nil {
-		return err
+	if _, err := x.svc.Latest(engram.WithScope(ctx, nil), e.ID); err == nil {
+		return nil, engram.Errorf(engram.AlreadyExists, e.ID.String(), "a request of this name was there before; give this one a name of its own")
+	} else if engram.CodeOf(err) != engram.NotFound {
+		return nil, err
+	}
+	if err := x.schedule.May(x.task(&e)); err != nil {
+		return nil, err
+	}
+	if x.over {
+		return nil, engram.Errorf(engram.Unavailable, u.Entity.String(), "the memory server closes")
 	}
 	if err := store(u); err != nil {
-		return err
+		return nil, err
 	}
-	return x.ask(r, d, x.now())
+	return x.ask(e)
 }
+
+// mostBytes bounds requests and what providers say of executions.
+const mostBytes = 1 << 20
 
 // described returns the description of a skill that a request names.
 func (x *Executor) described(id engram.ID) (*skill.Description, error) {
@@ -103,15 +127,13 @@ func (x *Executor) abort(ctx context.Context, u engram.EntityUpdate, store put) 
 		}
 		return store(u) // it has ended, which is what was wanted
 	}
-	if err := store(u); err != nil {
-		return err
-	}
 	if caller != "" && message == "" {
 		message = "by " + caller
 	}
+	// What is to stop does, also where nothing can be written.
 	changes, err := x.schedule.Abort(x.now(), of, schedule.Stop{Reason: schedule.Asked, Message: message, By: u.Entity.At(u.Time)})
 	x.changed(changes)
-	return err
+	return cmp.Or(err, store(u))
 }
 
 // provider is the hook of Skill/Provider.
@@ -128,17 +150,22 @@ func (x *Executor) provider(ctx context.Context, u engram.EntityUpdate, store pu
 	if u.Entity.ProviderSegment() != u.Entity.Entity() {
 		return engram.Errorf(engram.Invalid, u.Entity.String(), "the entity of a provider is called as its provider segment: Skill/Provider/%s/%s", u.Entity.ProviderSegment(), u.Entity.ProviderSegment())
 	}
-	if l.Epoch == 0 {
-		return engram.Errorf(engram.Invalid, u.Entity.String(), "epoch is missing: a number that is greater each time that the provider begins, such as the time in nanoseconds")
+	if int64(l.Epoch) < 1 {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "an epoch is wanted: a number from 1 on that is greater each time that the provider begins, such as the time in nanoseconds")
 	}
 	if !l.Ended && (l.Lease < skill.ShortestLease || l.Lease > skill.LongestLease) {
 		return engram.Errorf(engram.Invalid, u.Entity.String(), "a lease of %v: from %v to %v", l.Lease, skill.ShortestLease, skill.LongestLease)
+	}
+	for id, d := range x.descriptions {
+		if stop := cmp.Or(d.StopWithin, skill.DefaultStopWithin); id.ProviderSegment() == u.Entity.Entity() && !l.Ended && l.Lease < 2*stop && d.StopWithin > 0 {
+			return engram.Errorf(engram.Invalid, u.Entity.String(), "a lease of %v is too short for %s, which stops within %v: at least twice that", l.Lease, id.Entity(), stop)
+		}
 	}
 	var changes []schedule.Task
 	if l.Ended {
 		changes = x.schedule.Leave(x.now(), u.Entity.Entity(), l.Epoch)
 	} else {
-		changes, err = x.schedule.Lease(x.now(), u.Entity.Entity(), l.Epoch, l.Lease)
+		changes, err = x.schedule.Lease(x.now(), u.Entity.Entity(), l.Epoch, l.Lease, l.Renewal)
 	}
 	x.changed(changes)
 	if err != nil {
@@ -164,9 +191,15 @@ func (x *Executor) enable(ctx context.Context, u engram.EntityUpdate, store put)
 	if err := store(u); err != nil {
 		return err
 	}
-	x.changed(x.schedule.Enable(x.now(), of, on))
+	if u.Time >= x.switched[of] { // the newest of all who said so counts
+		x.switched[of] = u.Time
+		x.changed(x.schedule.Enable(x.now(), of, on))
+	}
 	return nil
 }
+
+// maxDescriptions bounds the skills.
+const maxDescriptions = 10_000
 
 // describe is the hook of Skill/Description.
 func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store put) error {
@@ -179,6 +212,9 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 	if err != nil {
 		return store(u) // which says best what is wrong with it
 	}
+	if x.descriptions[u.Entity] == nil && len(x.descriptions) >= maxDescriptions {
+		return engram.Errorf(engram.Exhausted, u.Entity.String(), "there are %d skills", maxDescriptions)
+	}
 	if err := store(u); err != nil {
 		return err
 	}
@@ -188,12 +224,12 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 
 // report is the hook of Skill/Execution.
 func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put) error {
-	if ctx.Value(own{}) == x || plainly(ctx) {
+	if ctx.Value(own{}) == x {
 		return store(u)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.svc == nil {
+	if x.svc == nil || plainly(ctx) && x.records[u.Entity] == nil {
 		return store(u)
 	}
 	said, err := x.codec.Execution(u.Entity, u.Time, u.Instances)
@@ -212,6 +248,16 @@ func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put)
 	if err := x.schedule.Check(at, u.Entity, report); err != nil {
 		return err
 	}
+	if said.Status > schedule.Stopping {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "there is no status %v", said.Status)
+	}
+	if n := len(u.Instances[0].Payload.Bytes); n > mostBytes {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "what is said of it takes %d bytes, of at most %d; link to what is larger", n, mostBytes)
+	}
+	if t, _ := x.schedule.Task(u.Entity); t.Status == schedule.Stopping && said.Status == schedule.Failed && said.Failure != nil && said.Failure.Code == engram.Canceled.String() {
+		// What it called stopped with it, which it heard first.
+		report.Status, said.Failure, said.Message = schedule.Aborted, nil, ""
+	}
 	d := x.descriptions[rec.Skill]
 	if said.Result != nil && d != nil {
 		if err := x.checkResult(ctx, said.Result, d); err != nil {
@@ -225,7 +271,7 @@ func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put)
 	if said.Result != nil {
 		rec.Result = said.Result
 	}
-	if rec.Failure = said.Failure; rec.Failure == nil && said.Status == schedule.Failed {
+	if rec.Failure = said.Failure; rec.Failure == nil && report.Status == schedule.Failed {
 		rec.Failure = &skill.Failure{Message: said.Message}
 	}
 	if rec.Failure != nil && rec.Failure.Stage == "" {
@@ -268,7 +314,7 @@ func (x *Executor) reported(u engram.EntityUpdate, rec *record, changes []schedu
 		err = store(next)
 	}
 	if err != nil { // the schedule has it; it is written later
-		x.pending = append(x.pending, &e)
+		x.later(write{Execution: &e})
 	}
 	x.changed(rest)
 	return err

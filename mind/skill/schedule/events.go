@@ -32,8 +32,8 @@ func (s *Schedule) Enable(now engram.Time, skill engram.ID, enabled bool) []Task
 }
 
 // Lease begins or renews the lease of a provider. A later epoch is greater. AlreadyExists while another epoch of the provider has
-// a lease, Conflict for one that was fenced or is over.
-func (s *Schedule) Lease(now engram.Time, name string, epoch uint64, lease time.Duration) ([]Task, error) {
+// a lease, Conflict for one that was fenced or is over, and for the renewal of one that the schedule does not know.
+func (s *Schedule) Lease(now engram.Time, name string, epoch uint64, lease time.Duration, renewal bool) ([]Task, error) {
 	s.expire(now)
 	if s.providers[name] == nil && len(s.providers) >= MaxProviders {
 		s.sweep()
@@ -47,10 +47,10 @@ func (s *Schedule) Lease(now engram.Time, name string, epoch uint64, lease time.
 		return s.done(now), engram.Errorf(engram.AlreadyExists, name, "another provider has this name until %v, or until it ends", p.until)
 	case p.until != 0 && p.fenced:
 		return s.done(now), engram.Errorf(engram.Conflict, name, "this provider did not stop an execution in time and is fenced; stop everything and begin anew with another epoch")
-	case p.until == 0 && epoch <= p.epoch:
+	case p.until == 0 && (epoch <= p.epoch || renewal):
 		return s.done(now), engram.Errorf(engram.Conflict, name, "the lease of this epoch is over; stop everything and begin anew with a greater epoch")
 	}
-	p.epoch, p.until, p.fenced = epoch, now.Add(lease), false
+	p.epoch, p.until, p.fenced, p.heard = epoch, now.Add(lease), false, true
 	s.timers.set(&p.timer, p.until)
 	s.stale = true
 	return s.done(now), nil
@@ -65,10 +65,15 @@ func (s *Schedule) sweep() {
 	}
 }
 
-// Leave ends the lease of a provider that stands still.
+// Leave ends the lease of a provider that stands still. What it has not begun waits for another.
 func (s *Schedule) Leave(now engram.Time, name string, epoch uint64) []Task {
 	s.expire(now)
 	if p := s.providers[name]; p != nil && p.until != 0 && p.epoch == epoch {
+		for _, e := range inOrder(p.tasks) {
+			if e.active() && e.Status == Preparing { // it was not begun
+				s.again(now, e)
+			}
+		}
 		s.lose(now, p, "its provider has ended")
 	}
 	return s.done(now)
@@ -117,7 +122,14 @@ func (s *Schedule) Report(now engram.Time, id engram.ID, r Report) ([]Task, erro
 	case e.Status == Stopping && r.Refused:
 		e.Stop.Answer, e.Stop.Deadline, e.Status = Refused, 0, Running
 		s.timers.set(&e.timer, 0)
+		if limit := e.Called.Add(e.Limit); e.Limit > 0 && limit > now {
+			s.timers.set(&e.timer, limit)
+		}
 		s.change(e)
+		if why := e.next; why != nil {
+			e.next = nil
+			s.stop(now, e, *why)
+		}
 	case e.Status == Stopping || r.Status == Stopping:
 	case r.Status != e.Status:
 		e.Status = r.Status
@@ -161,7 +173,7 @@ func (s *Schedule) waitsFor(e *entry) string {
 	switch {
 	case s.disabled[e.Skill]:
 		return "the skill is disabled"
-	case p.until == 0 || p.fenced:
+	case p.until == 0 || p.fenced || !p.heard:
 		return "its provider " + p.name + " is not there"
 	}
 	for _, r := range e.Resources {
@@ -176,7 +188,7 @@ func (s *Schedule) waitsFor(e *entry) string {
 
 // lose ends a provider's lease: nothing of it moves any more.
 func (s *Schedule) lose(now engram.Time, p *provider, why string) {
-	p.until, p.fenced = 0, false
+	p.until, p.fenced, p.heard = 0, false, false
 	s.timers.set(&p.timer, 0)
 	for _, e := range inOrder(p.tasks) {
 		if e.active() {
@@ -190,7 +202,7 @@ func (s *Schedule) lost(now engram.Time, e *entry, why string) {
 	switch {
 	case e.Status == Stopping:
 		s.end(now, e, ended(e.Stop.Reason))
-	case e.Again && e.parent == nil:
+	case e.Repeatable && e.parent == nil:
 		s.again(now, e)
 	default:
 		e.Stop = &Stop{Reason: ProviderLost, Message: why}
@@ -202,7 +214,7 @@ func (s *Schedule) lost(now engram.Time, e *entry, why string) {
 func (s *Schedule) again(now engram.Time, e *entry) {
 	s.release(e)
 	s.timers.set(&e.timer, 0)
-	e.Called, e.Epoch, e.Status, e.Stop = 0, 0, Preparing, nil
+	e.Called, e.Epoch, e.Status, e.Stop, e.next = 0, 0, Preparing, nil, nil
 	e.Asked = now
 	s.wait(e)
 	s.change(e)
@@ -212,8 +224,8 @@ func (s *Schedule) again(now engram.Time, e *entry) {
 }
 
 // Restore adds executions that were under way when another schedule ended. What was called goes on if its provider renews its
-// lease within the grace.
-func (s *Schedule) Restore(now engram.Time, tasks []Task, grace time.Duration) []Task {
+// lease within the grace of its name, which is at least the longest that its lease may have been.
+func (s *Schedule) Restore(now engram.Time, tasks []Task, grace func(provider string) time.Duration) []Task {
 	tasks = slices.Clone(tasks)
 	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Or(cmp.Compare(a.Asked, b.Asked), a.ID.Compare(b.ID)) })
 	for len(tasks) > 0 {
@@ -241,8 +253,11 @@ func (s *Schedule) Restore(now engram.Time, tasks []Task, grace time.Duration) [
 	return s.done(now)
 }
 
-func (s *Schedule) restore(now engram.Time, t Task, parent *entry, grace time.Duration) {
-	e := s.add(t, parent)
+func (s *Schedule) restore(now engram.Time, t Task, parent *entry, within func(provider string) time.Duration) {
+	if t.Status == Stopping && t.Stop == nil { // nothing makes that
+		t.Stop = &Stop{}
+	}
+	e, grace := s.add(t, parent), within(t.Provider())
 	if t.Called == 0 {
 		if !t.Parent.IsRoot() && parent == nil {
 			s.stop(now, e, Stop{Reason: ParentEnded, By: t.Parent})

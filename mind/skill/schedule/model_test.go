@@ -15,6 +15,7 @@ import (
 
 // naive is a schedule that looks at everything each time, and keeps what has ended.
 type naive struct {
+	next      map[engram.ID]*Stop
 	tasks     []*Task
 	due       map[engram.ID]engram.Time
 	leases    map[string]*lease
@@ -31,7 +32,7 @@ type lease struct {
 }
 
 func newNaive() *naive {
-	return &naive{due: map[engram.ID]engram.Time{}, leases: map[string]*lease{}, disabled: map[engram.ID]bool{}, seq: map[engram.ID]int{}, effective: map[engram.ID]int{}}
+	return &naive{next: map[engram.ID]*Stop{}, due: map[engram.ID]engram.Time{}, leases: map[string]*lease{}, disabled: map[engram.ID]bool{}, seq: map[engram.ID]int{}, effective: map[engram.ID]int{}}
 }
 
 func (n *naive) get(id engram.ID) *Task {
@@ -76,7 +77,14 @@ func (n *naive) lease(name string) *lease {
 }
 
 func (n *naive) stop(now engram.Time, t *Task, why Stop) {
-	if t.Status.Ended() || t.Status == Stopping {
+	if t.Status.Ended() {
+		return
+	}
+	if t.Status == Stopping {
+		rank := map[Reason]int{Preempted: 0, TimeLimit: 1, Asked: 2, ParentEnded: 2}
+		if had := n.next[t.ID]; had == nil && why.Reason != t.Stop.Reason || had != nil && rank[why.Reason] > rank[had.Reason] {
+			n.next[t.ID] = &why
+		}
 		return
 	}
 	for _, c := range n.children(t.ID) {
@@ -151,19 +159,24 @@ func (n *naive) lose(now engram.Time, name string) {
 			n.end(now, t, Failed)
 		case t.Status == Stopping:
 			n.end(now, t, Aborted)
-		case t.Again && n.get(t.Parent) == nil:
-			t.Called, t.Epoch, t.Status, t.Stop, t.Asked = 0, 0, Preparing, nil, now
-			delete(n.due, t.ID)
-			if t.Patience > 0 {
-				n.due[t.ID] = now.Add(t.Patience)
-			}
-			for _, c := range n.children(t.ID) {
-				n.stop(now, c, Stop{Reason: ParentEnded, By: t.ID})
-			}
+		case t.Repeatable && n.get(t.Parent) == nil:
+			n.again(now, t)
 		default:
 			t.Stop = &Stop{Reason: ProviderLost}
 			n.end(now, t, Failed)
 		}
+	}
+}
+
+func (n *naive) again(now engram.Time, t *Task) {
+	t.Called, t.Epoch, t.Status, t.Stop, t.Asked = 0, 0, Preparing, nil, now
+	delete(n.due, t.ID)
+	delete(n.next, t.ID)
+	if t.Patience > 0 {
+		n.due[t.ID] = now.Add(t.Patience)
+	}
+	for _, c := range n.children(t.ID) {
+		n.stop(now, c, Stop{Reason: ParentEnded, By: t.ID})
 	}
 }
 
@@ -284,7 +297,7 @@ func runModel(t *testing.T, r *rand.Rand) bool {
 			task := Task{
 				ID: engram.MustID(fmt.Sprintf("Skill/Execution/%s/e%d", name, next)), Skill: engram.MustID(fmt.Sprintf("Skill/Description/%s/s%d", name, r.IntN(2))),
 				Priority: r.IntN(3), Patience: random(0, 5*time.Second), Limit: random(0, 100*time.Millisecond, time.Second), StopWithin: random(30*time.Millisecond, time.Second),
-				Preemptible: r.IntN(2) == 0, Again: r.IntN(4) == 0,
+				Preemptible: r.IntN(2) == 0, Repeatable: r.IntN(4) == 0,
 			}
 			next++
 			for _, res := range []string{"left", "right", "platform"} {
@@ -344,7 +357,8 @@ func runModel(t *testing.T, r *rand.Rand) bool {
 			}
 			epoch, length := epochs[name], random(500*time.Millisecond, 5*time.Second)
 			what = fmt.Sprint("lease ", name, epoch)
-			changes, err = s.Lease(now, name, epoch, length)
+			renewal := r.IntN(4) > 0 && n.lease(name).until > now
+			changes, err = s.Lease(now, name, epoch, length, renewal)
 			n.tick(now)
 			l := n.lease(name)
 			if failed = l.until != 0 && (l.epoch != epoch || l.fenced) || l.until == 0 && epoch <= l.epoch; !failed {
@@ -356,6 +370,11 @@ func runModel(t *testing.T, r *rand.Rand) bool {
 			changes = s.Leave(now, name, epochs[name])
 			n.tick(now)
 			if l := n.lease(name); l.until != 0 && l.epoch == epochs[name] {
+				for _, task := range n.tasks {
+					if task.Provider() == name && task.Called != 0 && task.Status == Preparing {
+						n.again(now, task)
+					}
+				}
 				n.lose(now, name)
 			}
 		default:
@@ -380,7 +399,13 @@ func runModel(t *testing.T, r *rand.Rand) bool {
 				n.end(now, at, rep.Status)
 			case at.Status == Stopping && rep.Refused:
 				at.Status, at.Stop.Answer, at.Stop.Deadline = Running, Refused, 0
-				delete(n.due, at.ID)
+				if delete(n.due, at.ID); at.Limit > 0 && at.Called.Add(at.Limit) > now {
+					n.due[at.ID] = at.Called.Add(at.Limit)
+				}
+				if why := n.next[at.ID]; why != nil {
+					delete(n.next, at.ID)
+					n.stop(now, at, *why)
+				}
 			case at.Status != Stopping && rep.Status != Stopping:
 				at.Status = rep.Status
 			}

@@ -33,6 +33,7 @@ type provider struct {
 	epoch  uint64
 	until  engram.Time // the end of its lease; 0 is over
 	fenced bool        // its lease is not renewed any more
+	heard  bool        // it has renewed its lease since the schedule began
 	tasks  map[*entry]bool
 	timer  timer
 }
@@ -198,7 +199,7 @@ func (s *Schedule) dispatchOnce(now engram.Time) {
 			continue
 		}
 		p := s.providers[e.Provider()]
-		if p.until == 0 || p.fenced || s.disabled[e.Skill] {
+		if p.until == 0 || p.fenced || !p.heard || s.disabled[e.Skill] {
 			kept = append(kept, e)
 			continue
 		}
@@ -287,7 +288,13 @@ func inOrder(all map[*entry]bool) []*entry {
 
 // stop has a task stop, and what it called. One that was not called ends at once.
 func (s *Schedule) stop(now engram.Time, e *entry, why Stop) {
-	if e.Status.Ended() || e.Status == Stopping {
+	if e.Status == Stopping {
+		if e.next == nil && why.Reason != e.Stop.Reason || e.next != nil && why.Reason.weight() > e.next.Reason.weight() {
+			e.next = &why
+		}
+		return
+	}
+	if e.Status.Ended() {
 		return
 	}
 	for _, c := range inOrder(e.children) {

@@ -59,6 +59,17 @@ func (r Reason) String() string {
 	return strconv.Itoa(int(r))
 }
 
+// weight is how much a reason counts beside others.
+func (r Reason) weight() int {
+	switch r {
+	case Preempted:
+		return 0
+	case TimeLimit:
+		return 1
+	}
+	return 2
+}
+
 // fails reports whether what stops for the reason has failed; else it was aborted.
 func (r Reason) fails() bool { return r == TimeLimit || r == ProviderLost || r == Waited }
 
@@ -106,7 +117,7 @@ type Task struct {
 	Limit       time.Duration // how long it may take from when it was called; 0 is for ever
 	StopWithin  time.Duration // how long its provider has to answer when it is told to stop
 	Preemptible bool
-	Again       bool // is called again where its provider was lost, if no other execution called it
+	Repeatable  bool // is called again where its provider was lost, if no other execution called it
 
 	Status Status
 	Called engram.Time // when it was handed to its provider; 0 before
@@ -122,6 +133,7 @@ type entry struct {
 	Task
 	parent   *entry
 	children map[*entry]bool
+	next     *Stop  // that is wanted, too, for when the provider refuses the present one
 	seq      uint64 // order in which it was asked for
 	timer    timer
 }
