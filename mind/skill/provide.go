@@ -97,6 +97,10 @@ func (c *Call) Progress(ctx context.Context, done float64, message string) error
 // refused.
 func (c *Call) Stops() <-chan schedule.Stop { return c.stops }
 
+// Lasting returns a context that goes on when the execution is told to stop, for what is to be done then. It ends when the
+// provider's lease does.
+func (c *Call) Lasting() context.Context { return c.p.over }
+
 // Refuse says that the execution goes on though it was told to stop, and why.
 func (c *Call) Refuse(ctx context.Context, message string) error {
 	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Message, e.Stop = message, &schedule.Stop{Answer: schedule.Refused} })

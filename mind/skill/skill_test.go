@@ -335,3 +335,109 @@ func TestFence(t *testing.T) {
 		}
 	})
 }
+
+// A result that the memory refuses ends the execution as failed, and says why.
+func TestResultThatIsRefused(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		var result map[string]any
+		r.offers("Arm", skill.Skill{Name: "Say", Description: skill.Description{ResultType: "engram.speech.Text"}, Do: func(_ context.Context, c *skill.Call) error {
+			c.SetResult(result)
+			return nil
+		}})
+		for says, wrong := range map[string]map[string]any{"txt": {"txt": "hello"}, "struct": {"text": struct{ A int }{1}}, "bytes": {"text": strings.Repeat("x", 2<<20)}} {
+			result = wrong
+			if e := r.wait(r.start(skill.Ask{Skill: "Arm/Say"})); e.Status != schedule.Failed || !strings.Contains(e.Message, says) {
+				t.Errorf("with a result that is wrong (%s) it ended as %v: %s", says, e.Status, e.Message)
+			}
+		}
+	})
+}
+
+// What is told to stop may fail all the same, and what refused to may be told again.
+func TestStoppedAgain(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		r.offers("Arm", skill.Skill{Name: "Hold", Do: func(ctx context.Context, c *skill.Call) error {
+			<-c.Stops()
+			if err := c.Refuse(c.Lasting(), "the cup would fall"); err != nil {
+				return err
+			}
+			if why := <-c.Stops(); !strings.Contains(why.Message, "now") {
+				return &skill.Failure{Code: "wrong", Message: why.Message}
+			}
+			return &skill.Failure{Code: "fell", Message: "the cup fell"}
+		}})
+		h := r.start(skill.Ask{Skill: "Arm/Hold"})
+		for _, message := range []string{"please", "now"} {
+			synctest.Wait()
+			if err := h.Abort(r.ctx, message); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if e := r.wait(h); e.Status != schedule.Failed || e.Failure.Code != "fell" || e.Stop.Answer != schedule.Confirmed {
+			t.Errorf("it ended as %+v with %+v, %+v", e, e.Failure, e.Stop)
+		}
+	})
+}
+
+// A provider that ends leaves what it has not begun, and what may be repeated, to the next; one that is refused changes nothing.
+func TestProviderEnds(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		brakes := func(ctx context.Context, _ *skill.Call) error {
+			select {
+			case <-ctx.Done():
+				time.Sleep(400 * time.Millisecond)
+			case <-time.After(time.Second):
+			}
+			return ctx.Err()
+		}
+		skills := []skill.Skill{
+			{Name: "Once", Description: skill.Description{Resources: []string{"arm"}}, Do: brakes},
+			{Name: "Again", Description: skill.Description{Repeatable: true}, Do: brakes},
+		}
+		end := r.offers("Arm", skills...)
+		r.offers("Arm", skill.Skill{Name: "Once", Do: brakes})
+		once, again := r.start(skill.Ask{Skill: "Arm/Once"}), r.start(skill.Ask{Skill: "Arm/Again"})
+		time.Sleep(200 * time.Millisecond)
+		go end()
+		synctest.Wait()
+		late := r.start(skill.Ask{Skill: "Arm/Again"})
+		if e := r.wait(once); e.Status != schedule.Failed || e.Stop.Reason != schedule.ProviderLost || len(e.Resources) != 1 {
+			t.Errorf("what may not be repeated ended as %+v %+v", e, e.Stop)
+		}
+		r.offers("Arm", skills...)
+		for _, h := range []*skill.Handle{again, late} {
+			if e := r.wait(h); e.Status != schedule.Succeeded {
+				t.Errorf("it ended as %+v %+v", e, e.Stop)
+			}
+		}
+	})
+}
+
+// givesUp is a memory whose answers to requests nobody waits for.
+type givesUp struct{ *server.Server }
+
+func (g givesUp) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	r, err := g.Server.Commit(ctx, c)
+	if c.Updates[0].Entity.CoreSegment() == "Request" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return r, err
+}
+
+// A caller that gives up before it has an answer leaves nothing behind that moves.
+func TestStartIsGivenUp(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		r.offers("Arm", skill.Skill{Name: "Wave", Do: wave})
+		ctx, cancel := context.WithTimeout(r.ctx, 300*time.Millisecond)
+		defer cancel()
+		if _, err := open(givesUp{r.Server}).Run(ctx, skill.Ask{Skill: "Arm/Wave"}); err == nil {
+			t.Error("it has an answer")
+		}
+		synctest.Wait()
+		all, err := open(r.Server).Executions(r.ctx, engram.MustPattern("Skill/Execution"), engram.Latest(1))
+		if err != nil || len(all) != 1 || all[0].Status != schedule.Aborted {
+			t.Errorf("left behind is %+v, %v", all, err)
+		}
+	})
+}

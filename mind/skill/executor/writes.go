@@ -58,10 +58,14 @@ func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(u.Instances[0].Payload.Bytes); n > mostBytes {
-		return nil, engram.Errorf(engram.Invalid, u.Entity.String(), "a request of %d bytes, of at most %d; link to what is larger", n, mostBytes)
-	}
 	e := begun(r, d)
+	first, err := x.codec.ExecutionUpdate(&e)
+	if err != nil {
+		return nil, err
+	}
+	if len(first.Instances[0].Payload.Bytes) > mostBytes {
+		return nil, engram.Errorf(engram.Invalid, u.Entity.String(), "a request and the defaults of its skill take more than %d bytes; link to what is larger", mostBytes)
+	}
 	if err := x.checkParameters(ctx, e.Parameters, d); err != nil {
 		return nil, err
 	}
