@@ -255,7 +255,7 @@ func (c *Codec) Execution(entity engram.ID, at engram.Time, all []engram.Instanc
 		Caller: m.text("caller"), Parent: m.link("parent").Truncate(engram.LevelEntity), Cause: m.link("cause"), Started: m.time("started"), Message: m.text("message"),
 		Request: m.link("request"), Called: m.time("called"), Epoch: uint64(m.number("epoch")), Priority: int(m.number("priority")),
 		Patience: m.span("patience"), TimeLimit: m.span("time_limit"), Expected: m.span("expected"), Progress: -1,
-		Resources: m.texts("resources"), StopWithin: m.span("stop_within"), Preempt: m.is("preemptible"), Repeatable: m.is("repeatable"),
+		Resources: m.texts("resources"), StopWithin: m.span("stop_within"), Preemptible: m.is("preemptible"), Repeatable: m.is("repeatable"),
 	}
 	if p, ok := m["progress"].(float64); ok {
 		e.Progress = p
@@ -286,7 +286,7 @@ func (c *Codec) ExecutionUpdate(e *Execution) (engram.EntityUpdate, error) {
 	}
 	if !e.Request.IsRoot() {
 		m["priority"], m["patience"], m["time_limit"], m["stop_within"] = int32(e.Priority), e.Patience, e.TimeLimit, e.StopWithin
-		m["resources"], m["preemptible"], m["repeatable"] = textsOf(e.Resources), e.Preempt, e.Repeatable
+		m["resources"], m["preemptible"], m["repeatable"] = textsOf(e.Resources), e.Preemptible, e.Repeatable
 	}
 	if e.Called != 0 {
 		m["called"] = e.Called

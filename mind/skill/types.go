@@ -44,31 +44,31 @@ const (
 
 // Execution is a snapshot of Skill/Execution.
 type Execution struct {
-	ID         engram.ID // the entity
-	Time       engram.Time
-	Skill      engram.ID
-	Status     schedule.Status
-	Parameters map[string]any
-	Result     map[string]any
-	Caller     string
-	Parent     engram.ID
-	Cause      engram.ID
-	Started    engram.Time // when it was asked for
-	Progress   float64     // from 0 to 1; negative is unknown
-	Message    string
-	Request    engram.ID   // the root: it is only noted, and not the memory's to run
-	Called     engram.Time // when it was handed to its provider; 0 while it waits
-	Epoch      uint64      // of the provider
-	Priority   int
-	Patience   time.Duration
-	TimeLimit  time.Duration
-	Resources  []string
-	StopWithin time.Duration
-	Preempt    bool          // it may be stopped for what has a higher priority
-	Repeatable bool          // it may be called again where its provider was lost
-	Expected   time.Duration // how long it takes in all, as its provider expects; 0 is unknown
-	Stop       *schedule.Stop
-	Failure    *Failure
+	ID          engram.ID // the entity
+	Time        engram.Time
+	Skill       engram.ID
+	Status      schedule.Status
+	Parameters  map[string]any
+	Result      map[string]any
+	Caller      string
+	Parent      engram.ID
+	Cause       engram.ID
+	Started     engram.Time // when it was asked for
+	Progress    float64     // from 0 to 1; negative is unknown
+	Message     string
+	Request     engram.ID   // the root: it is only noted, and not the memory's to run
+	Called      engram.Time // when it was handed to its provider; 0 while it waits
+	Epoch       uint64      // of the provider
+	Priority    int
+	Patience    time.Duration
+	TimeLimit   time.Duration
+	Resources   []string
+	StopWithin  time.Duration
+	Preemptible bool          // it may be stopped for what has a higher priority
+	Repeatable  bool          // it may be called again where its provider was lost
+	Expected    time.Duration // how long it takes in all, as its provider expects; 0 is unknown
+	Stop        *schedule.Stop
+	Failure     *Failure
 }
 
 // Failure is why an execution failed.

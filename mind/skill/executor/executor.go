@@ -328,7 +328,7 @@ func (x *Executor) restore(ctx context.Context) error {
 			return nil
 		}
 		x.records[entity] = &record{*e}
-		tasks = append(tasks, x.task(e))
+		tasks = append(tasks, taskOf(e))
 		return nil
 	})
 	if err != nil {
@@ -350,11 +350,11 @@ func imported(s engram.Item) bool {
 	return late < -time.Minute || late > time.Minute
 }
 
-// task returns what the schedule is to know of an execution.
-func (x *Executor) task(e *skill.Execution) schedule.Task {
+// taskOf returns what the schedule is to know of an execution.
+func taskOf(e *skill.Execution) schedule.Task {
 	return schedule.Task{
 		ID: e.ID, Skill: e.Skill, Parent: e.Parent, Priority: e.Priority, Patience: e.Patience, Limit: e.TimeLimit, StopWithin: e.StopWithin,
-		Resources: e.Resources, Preemptible: e.Preempt, Repeatable: e.Repeatable,
+		Resources: e.Resources, Preemptible: e.Preemptible, Repeatable: e.Repeatable,
 		Asked: e.Time, Status: e.Status, Called: e.Called, Epoch: e.Epoch, Stop: e.Stop, // as it waits, if it was not called
 	}
 }
@@ -373,7 +373,7 @@ func (x *Executor) ask(e skill.Execution) (written <-chan struct{}, err error) {
 	e.Time, e.Started = x.clock(), x.clock()
 	x.records[e.ID] = &record{e}
 	x.records[e.ID].Time-- // of the first snapshot is the time itself
-	changes, err := x.schedule.Ask(x.now(), x.task(&e))
+	changes, err := x.schedule.Ask(x.now(), taskOf(&e))
 	if err != nil {
 		delete(x.records, e.ID)
 		return nil, err
@@ -395,7 +395,7 @@ func begun(r *skill.Request, d *skill.Description) skill.Execution {
 	e := skill.Execution{
 		ID: executionOf(r), Skill: r.Skill, Status: schedule.Preparing, Parameters: parametersOf(r, d), Caller: r.Caller, Parent: r.Parent, Cause: r.Cause,
 		Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
-		Resources: d.Resources, StopWithin: cmp.Or(d.StopWithin, skill.DefaultStopWithin), Preempt: d.Preemptible, Repeatable: d.Repeatable,
+		Resources: d.Resources, StopWithin: cmp.Or(d.StopWithin, skill.DefaultStopWithin), Preemptible: d.Preemptible, Repeatable: d.Repeatable,
 	}
 	if r.Priority != nil {
 		e.Priority = *r.Priority

@@ -80,7 +80,7 @@ func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put)
 	} else if engram.CodeOf(err) != engram.NotFound {
 		return nil, err
 	}
-	if err := x.schedule.May(x.task(&e)); err != nil {
+	if err := x.schedule.May(taskOf(&e)); err != nil {
 		return nil, err
 	}
 	if x.over {
