@@ -34,7 +34,7 @@ type Handle struct {
 }
 
 // Start asks for a skill. The error is that of the memory, which checks the request: NotFound without such a skill, Invalid for
-// parameters that it does not take, AlreadyExists for a name that was used before, Conflict for a parent that is to stop.
+// parameters that it does not take, AlreadyExists for a name that was used before, Canceled for a parent that is to stop.
 func (s *Skills) Start(ctx context.Context, a Ask) (h *Handle, err error) {
 	provider, name, ok := strings.Cut(a.Skill, "/")
 	if !ok {

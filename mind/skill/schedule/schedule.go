@@ -64,7 +64,7 @@ func (s *Schedule) Next() engram.Time {
 }
 
 // May returns why an execution cannot be added, nil if it can: AlreadyExists if it is there, Exhausted if there are too many,
-// NotFound or Conflict if its parent is not there or is to stop.
+// NotFound or Canceled if its parent is not there or is to stop.
 func (s *Schedule) May(t Task) error {
 	if s.tasks[t.ID] != nil {
 		return engram.Errorf(engram.AlreadyExists, t.ID.String(), "this execution is under way; give the request another name")
@@ -80,7 +80,7 @@ func (s *Schedule) May(t Task) error {
 		return engram.Errorf(engram.NotFound, t.Parent.String(), "the execution that calls %s is not under way", t.ID.Entity())
 	}
 	if parent.Stop != nil && parent.Stop.Answer != Refused {
-		return engram.Errorf(engram.Conflict, t.Parent.String(), "the execution that calls %s is to stop", t.ID.Entity())
+		return engram.Errorf(engram.Canceled, t.Parent.String(), "the execution that calls %s is to stop", t.ID.Entity())
 	}
 	return nil
 }
