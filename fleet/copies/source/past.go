@@ -15,6 +15,7 @@ type past struct {
 	sh           *share
 	history      *ltm.History // nil without a disk
 	current      bool         // it is of this epoch
+	recorded     bool         // the recorder has come to all of it
 	changes      []wm.Change
 	after, upTo  uint64 // of this epoch: it begins behind and ends here …
 	lowWatermark engram.Time
@@ -38,16 +39,15 @@ func (sh *share) lookBack() error {
 	match := func(id engram.ID) bool { return sh.entity(id).matches }
 	var lost []engram.Missing
 	var err error
-	recorded := false
 	if p.ltm != nil {
 		var over bool
-		if recorded, over = sh.recorded(); !over {
+		if x.recorded, over = sh.recorded(); !over {
 			return nil // it is asked again
 		}
 		x.upTo, x.lowWatermark = sh.await.number, sh.await.lowWatermark
 		sh.await.end()
 	}
-	if !recorded { // there is nothing to be waited for
+	if !x.recorded { // there is nothing to be waited for
 		x.upTo, x.lowWatermark = p.wm.Feed().LowWatermark()
 	}
 	x.after = sh.at.Number
@@ -58,13 +58,18 @@ func (sh *share) lookBack() error {
 		x.history = p.ltm.History(p.wm.Epoch(), match, x.after, x.upTo)
 	}
 	for i := range lost {
-		if !recorded || !p.ltm.RecordsAll(lost[i].ID) {
+		if !x.hasAll(lost[i].ID) {
 			x.lost[lost[i].ID] = &lost[i]
 		}
 	}
 	sh.past, sh.changes = x, sh.changes[:0]
 	return nil
 }
+
+// hasAll reports whether episodes have all of a segment's, or an entity's, that is not
+// kept: those of this epoch, or, of what was read back from the log, those of earlier ones,
+// which were read before.
+func (x *past) hasAll(id engram.ID) bool { return x.recorded && x.sh.p.ltm.RecordsAll(id) }
 
 // readPast reads on in an epoch.
 func (sh *share) readPast(b *contract.Batch) error {
@@ -145,6 +150,7 @@ func (x *past) nextChange(b *contract.Batch, onDisk bool) error {
 	case s != nil:
 		return sh.offer(b, c.Entity(), sh.entityOf(c), s)
 	case removed || sh.p.removed.concerns(sh.p.wm.Epoch(), c.Entity(), c.Time(), c.Number):
+	case x.hasAll(c.Entity()): // it was read back from the log, and evicted since
 	default:
 		sh.lose(b, engram.Missing{ID: c.Entity(), Reason: engram.MissingEvicted, Count: 1, Interval: moment(c.Time())})
 	}

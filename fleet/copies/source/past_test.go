@@ -147,6 +147,88 @@ func TestDamageIsToldAndPassedOver(t *testing.T) {
 	}
 }
 
+// What a server read back from its log is no loss if it is evicted while it is pulled: an
+// episode of the epoch before has it, and who pulls was told of it with that.
+func TestRestoredIsEvictedWhileItIsPulled(t *testing.T) {
+	const kept, ahead = 1200, 100
+	segment := core("A", kept)
+	segment.Durability = engram.Synced
+	written := 0
+	write := func(o *owner, n int) {
+		var updates []engram.EntityUpdate
+		for range n {
+			updates = append(updates, testkit.Update(t, "Test/A/p/e", engram.Time(written), written))
+			written++
+		}
+		testkit.Commit(t, o, updates...)
+	}
+	killed, dir := t.TempDir(), t.TempDir()
+	o := begin(t, killed, segment)
+	write(o, kept)
+	first := catchUp(t, o, t.Context(), shareOf("Test", contract.Position{}, contract.Rules{})).batches[0].Position
+	killBeforeLogIsCut(t, o, killed, dir)
+	for name, after := range map[string]contract.Position{"anew": {}, "from the epoch before": first} {
+		t.Run(name, func(t *testing.T) {
+			own := t.TempDir()
+			if err := os.CopyFS(own, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			o := begin(t, own, segment)
+			defer o.Close()
+			if o.Number() < kept {
+				t.Fatalf("%d versions were read back from the log, not %d", o.Number(), kept)
+			}
+			written = kept
+			told, lost := map[engram.Time]bool{}, []engram.Missing(nil)
+			inEpisodes := 0
+			pull(t, o, shareOf("Test", after, contract.Rules{}), func(b *contract.Batch) bool {
+				for _, at := range timesOf(b.Items) {
+					told[at] = true
+				}
+				lost = append(lost, b.Lost...)
+				if b.Position.Epoch != o.Epoch() {
+					inEpisodes += len(b.Items)
+					return false
+				}
+				if n := int(b.Position.Number); n < kept && len(b.Items) > 0 {
+					write(o, n+ahead-(written-kept)) // it evicts what comes next of what was read back
+				}
+				return b.Position.Number >= o.Number()
+			})
+			if want := kept - int(after.Number); inEpisodes != want {
+				t.Fatalf("the epoch before left %d versions in episodes, not %d", inEpisodes, want)
+			}
+			for at := engram.Time(after.Number); at < engram.Time(written); at++ {
+				if !told[at] {
+					t.Fatalf("what was written at %d was not told", at)
+				}
+			}
+			if len(lost) > 0 {
+				t.Errorf("told to be lost: %+v", lost)
+			}
+		})
+	}
+}
+
+// killBeforeLogIsCut leaves in an empty folder what a kill leaves of an owner's when an
+// episode has been sealed and the log has not been cut off yet, and ends the owner.
+func killBeforeLogIsCut(t *testing.T, o *owner, dir, left string) {
+	t.Helper()
+	if err := vfs.CopySettled(left, dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	episodes := filepath.Join(left, "episodes")
+	if err := os.RemoveAll(episodes); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(episodes, os.DirFS(filepath.Join(dir, "episodes"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A pull goes on in the epochs that came since, also where the clock was set back.
 func TestLivesFollowEachOther(t *testing.T) {
 	dir := t.TempDir()
