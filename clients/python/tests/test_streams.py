@@ -87,6 +87,7 @@ class Restarts(unittest.TestCase):
         stream.commit(e, {"text": "a"}, time=T(1))
         stream.flush()
         server.process.send_signal(19)  # it stops, so that the next are under way
+        os.waitpid(server.process.pid, os.WUNTRACED)  # until all of its threads have
         try:
             for i in (2, 3):
                 stream.commit(e, {"text": "b"}, time=T(i))
