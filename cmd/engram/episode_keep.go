@@ -84,19 +84,6 @@ func setMark(cmd *cobra.Command, label string) error {
 	})
 }
 
-// fixedTimeFlag returns the time of a flag, which is not relative to an entity's newest.
-func fixedTimeFlag(cmd *cobra.Command, name string) (engram.Time, error) {
-	text, _ := cmd.Flags().GetString(name)
-	at, err := parseTimeArg(text)
-	if err != nil {
-		return 0, usagef("--%s: %w", name, err)
-	}
-	if at.base == baseLatest {
-		return 0, usagef("--%s %s: say an absolute time, or one relative to now such as now-10s", name, text)
-	}
-	return at.resolve(engram.Now(), 0), nil
-}
-
 func newEpisodeUnmark() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unmark LABEL",

@@ -107,7 +107,7 @@ func readQuery(cmd *cobra.Command, args []string) (engram.Query, error) {
 	if err != nil {
 		return q, err
 	}
-	s.apply(&q, engram.Now())
+	s.apply(&q)
 	return q, nil
 }
 

@@ -20,7 +20,7 @@ type selection struct {
 	latest  int
 	nearest *timeArg
 	within  time.Duration
-	asOf    *timeArg
+	asOf    *engram.Time
 	ofType  string
 	linksTo []engram.ID
 	where   string
@@ -138,27 +138,39 @@ func timeFlag(cmd *cobra.Command, name string) (*timeArg, error) {
 	return &t, nil
 }
 
-// asOfFlag returns the time given with --as-of, or nil.
-func asOfFlag(cmd *cobra.Command) (*timeArg, error) {
-	then, err := timeFlag(cmd, "as-of")
-	if then != nil && then.base == baseLatest {
-		return nil, usagef("--as-of: say an absolute time, or one relative to now")
+// fixedTimeFlag returns the time of a flag, which is not relative to an entity's newest.
+func fixedTimeFlag(cmd *cobra.Command, name string) (engram.Time, error) {
+	text, _ := cmd.Flags().GetString(name)
+	at, err := parseTimeArg(text)
+	if err != nil {
+		return 0, usagef("--%s: %w", name, err)
 	}
-	return then, err
+	if at.base == baseLatest {
+		return 0, usagef("--%s %s: say an absolute time, or one relative to now such as now-10s", name, text)
+	}
+	return at.resolve(engram.Now(), 0), nil
 }
 
 // belief returns the time of --as-of, nil for now.
 func belief(cmd *cobra.Command) (*engram.Time, error) {
-	then, err := asOfFlag(cmd)
-	if then == nil || err != nil {
-		return nil, err
+	if !cmd.Flags().Changed("as-of") {
+		return nil, nil
 	}
-	t := then.resolve(engram.Now(), 0)
-	return &t, nil
+	then, err := fixedTimeFlag(cmd, "as-of")
+	return &then, err
+}
+
+// sinceFlag returns where a subscription with --since begins: now, if that was not given.
+func sinceFlag(cmd *cobra.Command) (engram.Start, error) {
+	if !cmd.Flags().Changed("since") {
+		return engram.Start{}, nil
+	}
+	at, err := fixedTimeFlag(cmd, "since")
+	return engram.Start{Kind: engram.StartTime, Time: at}, err
 }
 
 func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
-	if s.asOf, err = asOfFlag(cmd); err != nil {
+	if s.asOf, err = belief(cmd); err != nil {
 		return s, err
 	}
 	if s.where, s.filter, err = whereFlag(cmd); err != nil {
@@ -233,13 +245,10 @@ func readSource(cmd *cobra.Command) (engram.Source, error) {
 }
 
 // apply sets what holds whatever is selected.
-func (s selection) apply(q *engram.Query, now engram.Time) {
+func (s selection) apply(q *engram.Query) {
 	q.Target, q.Source, q.Fields = s.target, s.source, s.fields
 	q.Type, q.LinksTo, q.Where, q.FilterOrder = s.ofType, s.linksTo, s.where, s.order
-	if s.asOf != nil {
-		at := s.asOf.resolve(now, 0)
-		q.AsOf = &at
-	}
+	q.AsOf = s.asOf
 }
 
 // selectors returns the snapshot selectors for an entity whose newest snapshot is
@@ -286,7 +295,7 @@ func (s selection) query(ctx context.Context, m engram.Reader, t target, fallbac
 			}
 		}
 		q := p.Select(selectors...)
-		s.apply(&q, now)
+		s.apply(&q)
 		return m.Query(ctx, q)
 	}
 	if !s.usesLatest(t) {

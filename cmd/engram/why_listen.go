@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/mind/link/reason"
 )
 
@@ -87,20 +86,4 @@ func replyObject(r reason.Reply) replyJSON {
 		o.Answer = r.ID.String()
 	}
 	return o
-}
-
-// sinceFlag reads --since: from now on, if it was not given.
-func sinceFlag(cmd *cobra.Command) (engram.Start, error) {
-	text, _ := cmd.Flags().GetString("since")
-	if !cmd.Flags().Changed("since") {
-		return engram.Start{}, nil
-	}
-	at, err := parseTimeArg(text)
-	if err != nil {
-		return engram.Start{}, usagef("--since: %w", err)
-	}
-	if at.base == baseLatest {
-		return engram.Start{}, usagef("--since %s: say an absolute time, or one relative to now, such as now-10s", text)
-	}
-	return engram.Start{Kind: engram.StartTime, Time: at.resolve(engram.Now(), 0)}, nil
 }

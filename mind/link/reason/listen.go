@@ -3,7 +3,6 @@ package reason
 import (
 	"cmp"
 	"context"
-
 	"slices"
 	"strings"
 	"time"
@@ -143,10 +142,7 @@ func (l *listener) answered(ctx context.Context, question engram.ID) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	for range r.All() {
-		return true, nil
-	}
-	return false, nil
+	return len(r.Items()) > 0, nil
 }
 
 // answer answers a question, and commits that.
@@ -210,10 +206,7 @@ func (l *listener) commit(ctx context.Context, reply *Reply, rests []engram.ID, 
 	results, err := l.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{
 		Entity: entity, Time: at, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: name, Bytes: b})},
 	}}})
-	if err != nil {
-		return err
-	}
-	return results[0].Err
+	return cmp.Or(err, engram.FirstError(results))
 }
 
 // list returns IDs, each once.

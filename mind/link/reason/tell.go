@@ -376,19 +376,7 @@ func (s *story) way(t *thing) {
 }
 
 // spoken returns a key such as GoalReached as words: goal reached.
-func spoken(key string) string {
-	var b strings.Builder
-	for i, c := range key {
-		if c >= 'A' && c <= 'Z' {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			c += 'a' - 'A'
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
+func spoken(key string) string { return strings.Join(wordsOf(key), " ") }
 
 // executionOf returns the execution that wanted a movement, as it or its events say; nil if none does.
 func (s *story) executionOf(t *thing) *thing {
