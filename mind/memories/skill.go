@@ -25,6 +25,7 @@ func Skill() server.Memory {
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
 			logged(segment(name, "Provider", "engram.skill.Provider", forever(16))),
 			logged(segment(name, "Switch", "engram.skill.Switch", forever(16))),
+			logged(segment(name, "Condition", "engram.skill.Condition", forever(16))),
 			logged(segment(name, "Execution", "engram.skill.Execution",
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
 			logged(segment(name, "Activity", "engram.skill.Activity",

@@ -2,7 +2,6 @@ package skill
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -23,6 +22,7 @@ const (
 	typeExecution   = "engram.skill.Execution"
 	typeProvider    = "engram.skill.Provider"
 	typeSwitch      = "engram.skill.Switch"
+	typeCondition   = "engram.skill.Condition"
 )
 
 // NewCodec returns a codec with the types of a memory.
@@ -30,7 +30,7 @@ func NewCodec(ctx context.Context, types interface {
 	Type(ctx context.Context, name string) (engram.TypeDef, error)
 }) (*Codec, error) {
 	c := &Codec{types: map[string]*idf.Type{}}
-	for _, name := range []string{typeDescription, typeRequest, typeAbort, typeExecution, typeProvider, typeSwitch} {
+	for _, name := range []string{typeDescription, typeRequest, typeAbort, typeExecution, typeProvider, typeSwitch, typeCondition} {
 		def, err := types.Type(ctx, name)
 		if err != nil {
 			return nil, err
@@ -141,8 +141,12 @@ func (c *Codec) Description(entity engram.ID, all []engram.Instance) (*Descripti
 	if err != nil {
 		return nil, err
 	}
+	requires, err := terms(m["requires"])
+	if err != nil {
+		return nil, err
+	}
 	return &Description{
-		ID: entity, Text: m.text("description"), ParameterType: m.text("parameter_type"), ResultType: m.text("result_type"),
+		ID: entity, Requires: requires, Text: m.text("description"), ParameterType: m.text("parameter_type"), ResultType: m.text("result_type"),
 		Defaults: m.dict("default_parameters"), TimeLimit: m.span("timeout"), Resources: m.texts("resources"), Subskills: m.links("subskills"),
 		Priority: int(m.number("priority")), StopWithin: m.span("stop_within"), Preemptible: m.is("preemptible"), Repeatable: m.is("repeatable"),
 	}, nil
@@ -153,6 +157,7 @@ func (c *Codec) DescriptionUpdate(d *Description, at engram.Time) (engram.Entity
 	m := members{
 		"name": d.ID.Entity(), "description": d.Text, "skill_provider": d.ID.ProviderSegment(), "parameter_type": d.ParameterType, "result_type": d.ResultType,
 		"resources": textsOf(d.Resources), "subskills": linksOf(d.Subskills), "priority": int32(d.Priority), "preemptible": d.Preemptible, "repeatable": d.Repeatable,
+		"requires": termsOf(d.Requires),
 	}
 	if d.Defaults != nil {
 		m["default_parameters"] = d.Defaults
@@ -174,17 +179,9 @@ func (c *Codec) Request(entity engram.ID, all []engram.Instance) (*Request, erro
 	}
 	r := &Request{
 		ID: entity, Skill: m.link("skill"), Parameters: m.dict("parameters"), Caller: m.text("caller"), Parent: m.link("parent").Truncate(engram.LevelEntity), Cause: m.link("cause"),
+		Condition: m.link("condition").Truncate(engram.LevelEntity), Rehearsal: Rehearsal(m.key("rehearsal")),
 	}
-	if _, given := m["priority"]; given {
-		n := int(m.number("priority"))
-		r.Priority = &n
-	}
-	if d, given := m["patience"].(time.Duration); given {
-		r.Patience = &d
-	}
-	if d, given := m["time_limit"].(time.Duration); given {
-		r.TimeLimit = &d
-	}
+	r.Priority, r.Patience, r.TimeLimit = m.bounds()
 	return r, nil
 }
 
@@ -196,17 +193,12 @@ func (c *Codec) RequestUpdate(r *Request, at engram.Time) (engram.EntityUpdate, 
 	}
 	m.setLink("parent", r.Parent)
 	m.setLink("cause", r.Cause)
-	if r.Priority != nil {
-		if int(int32(*r.Priority)) != *r.Priority {
-			return engram.EntityUpdate{}, engram.Errorf(engram.Invalid, r.ID.String(), "a priority of %d: from %d to %d", *r.Priority, math.MinInt32, math.MaxInt32)
-		}
-		m["priority"] = int32(*r.Priority)
+	m.setLink("condition", r.Condition)
+	if r.Rehearsal != Real {
+		m["rehearsal"] = idf.Enum{Number: int32(r.Rehearsal)}
 	}
-	if r.Patience != nil {
-		m["patience"] = *r.Patience
-	}
-	if r.TimeLimit != nil {
-		m["time_limit"] = *r.TimeLimit
+	if err := m.setBounds(r.ID, r.Priority, r.Patience, r.TimeLimit); err != nil {
+		return engram.EntityUpdate{}, err
 	}
 	return c.encode(typeRequest, r.ID, at, m)
 }
@@ -256,6 +248,7 @@ func (c *Codec) Execution(entity engram.ID, at engram.Time, all []engram.Instanc
 		Request: m.link("request"), Called: m.time("called"), Epoch: uint64(m.number("epoch")), Priority: int(m.number("priority")),
 		Patience: m.span("patience"), TimeLimit: m.span("time_limit"), Expected: m.span("expected"), Progress: -1,
 		Resources: m.texts("resources"), StopWithin: m.span("stop_within"), Preemptible: m.is("preemptible"), Repeatable: m.is("repeatable"),
+		Condition: m.link("condition").Truncate(engram.LevelEntity), Rehearsal: Rehearsal(m.key("rehearsal")),
 	}
 	if p, ok := m["progress"].(float64); ok {
 		e.Progress = p
@@ -275,6 +268,10 @@ func (c *Codec) ExecutionUpdate(e *Execution) (engram.EntityUpdate, error) {
 	m.setLink("parent", e.Parent)
 	m.setLink("cause", e.Cause)
 	m.setLink("request", e.Request)
+	m.setLink("condition", e.Condition)
+	if e.Rehearsal != Real {
+		m["rehearsal"] = idf.Enum{Number: int32(e.Rehearsal)}
+	}
 	if e.Parameters != nil {
 		m["parameters"] = e.Parameters
 	}

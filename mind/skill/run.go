@@ -23,6 +23,16 @@ type Ask struct {
 	Priority   *int           // nil is the skill's
 	Patience   *time.Duration // how long it may wait to be called; nil is [DefaultPatience], 0 is for ever
 	TimeLimit  *time.Duration // nil is the skill's
+	Rehearsal  Rehearsal      // nothing is to move
+}
+
+// skillOf returns the ID of a skill that is named as PROVIDER/NAME.
+func skillOf(text string) (engram.ID, error) {
+	provider, name, ok := strings.Cut(text, "/")
+	if !ok {
+		return engram.ID{}, engram.Errorf(engram.Invalid, text, "name a skill as PROVIDER/NAME, such as Arm/Wave")
+	}
+	return engram.NewID("Skill", "Description", provider, name)
 }
 
 // Handle is an execution as its caller sees it. Its methods are safe for concurrent use.
@@ -36,19 +46,15 @@ type Handle struct {
 // Start asks for a skill. The error is that of the memory, which checks the request: NotFound without such a skill, Invalid for
 // parameters that it does not take, AlreadyExists for a name that was used before, Canceled for a parent that is to stop.
 func (s *Skills) Start(ctx context.Context, a Ask) (h *Handle, err error) {
-	provider, name, ok := strings.Cut(a.Skill, "/")
-	if !ok {
-		return nil, engram.Errorf(engram.Invalid, a.Skill, "name a skill as PROVIDER/NAME, such as Arm/Wave")
-	}
-	r := Request{Parameters: a.Parameters, Caller: cmp.Or(a.Caller, "Program"), Parent: a.Parent, Cause: a.Cause, Priority: a.Priority, Patience: a.Patience, TimeLimit: a.TimeLimit}
-	if r.Skill, err = engram.NewID("Skill", "Description", provider, name); err != nil {
+	r := Request{Parameters: a.Parameters, Caller: cmp.Or(a.Caller, "Program"), Parent: a.Parent, Cause: a.Cause, Priority: a.Priority, Patience: a.Patience, TimeLimit: a.TimeLimit, Rehearsal: a.Rehearsal}
+	if r.Skill, err = skillOf(a.Skill); err != nil {
 		return nil, err
 	}
 	now := engram.Now()
-	if r.ID, err = engram.NewID("Skill", "Request", r.Caller, cmp.Or(a.Name, freshName(name, now))); err != nil {
+	if r.ID, err = engram.NewID("Skill", "Request", r.Caller, cmp.Or(a.Name, freshName(r.Skill.Entity(), now))); err != nil {
 		return nil, err
 	}
-	id, err := engram.NewID("Skill", "Execution", provider, r.ID.Entity())
+	id, err := engram.NewID("Skill", "Execution", r.Skill.ProviderSegment(), r.ID.Entity())
 	if err != nil {
 		return nil, err
 	}

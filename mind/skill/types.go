@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
 
@@ -21,7 +22,19 @@ type Description struct {
 	StopWithin    time.Duration // how long stopping takes at most; [DefaultStopWithin] if 0
 	Preemptible   bool          // it may be stopped for what has a higher priority
 	Repeatable    bool          // it may be called again where its provider was lost
+	// Requires are terms that must hold when it is called, and those that are lasting as long as it executes.
+	Requires []condition.Term
 }
+
+// Rehearsal says how far a request goes. The values are those of engram.skill.Rehearsal.
+type Rehearsal uint8
+
+// The rehearsals.
+const (
+	Real   Rehearsal = iota // the skill is executed
+	Check                   // it is told at once whether it could be called now
+	DryRun                  // it waits for its turn and its resources, and its provider is not called
+)
 
 // Request is that somebody asks for a skill, an entity of Skill/Request.
 type Request struct {
@@ -34,6 +47,8 @@ type Request struct {
 	Priority   *int           // nil is the skill's
 	Patience   *time.Duration // how long it may wait to be called; nil is [DefaultPatience], 0 is for ever
 	TimeLimit  *time.Duration // nil is the skill's
+	Condition  engram.ID      // that asks; the root if none does
+	Rehearsal  Rehearsal
 }
 
 // What holds where nothing is said.
@@ -69,6 +84,8 @@ type Execution struct {
 	Expected    time.Duration // how long it takes in all, as its provider expects; 0 is unknown
 	Stop        *schedule.Stop
 	Failure     *Failure
+	Condition   engram.ID // that asked for it; the root if none did
+	Rehearsal   Rehearsal
 }
 
 // Failure is why an execution failed.

@@ -1,38 +1,12 @@
 package executor
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
-
-// typeOf returns the type of parameters or results; nil without a name.
-func (x *Executor) typeOf(ctx context.Context, name string) (*idf.Type, error) {
-	if name == "" {
-		return nil, nil
-	}
-	def, err := x.svc.Type(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if had, ok := x.types[name]; ok && bytes.Equal(had.descriptors, def.Descriptors) {
-		return had.Type, nil
-	}
-	t, err := idf.ParseType(def)
-	if err == nil {
-		x.types[name] = parsed{def.Descriptors, t}
-	}
-	return t, err
-}
-
-// parsed is a type, and what it was parsed from.
-type parsed struct {
-	descriptors []byte
-	*idf.Type
-}
 
 // checkParameters checks what a skill is called with against the type that it takes.
 func (x *Executor) checkParameters(ctx context.Context, all map[string]any, d *skill.Description) error {
@@ -46,7 +20,7 @@ func (x *Executor) checkResult(ctx context.Context, all map[string]any, d *skill
 
 // check checks values against a type. Values of a skill that names no type are any.
 func (x *Executor) check(ctx context.Context, all map[string]any, name string, of engram.ID, what string) error {
-	t, err := x.typeOf(ctx, name)
+	t, err := x.standing.types.get(ctx, name)
 	if t == nil || err != nil {
 		return err
 	}
@@ -57,4 +31,27 @@ func (x *Executor) check(ctx context.Context, all map[string]any, name string, o
 		return engram.Errorf(engram.Invalid, of.String(), "%s: %w", what, err)
 	}
 	return nil
+}
+
+// checked writes whether a skill could be called now.
+func (x *Executor) checked(ctx context.Context, e skill.Execution, d *skill.Description) (written <-chan struct{}) {
+	e.Time, e.Started = x.clock(), x.clock()
+	e.Status, e.Message = schedule.Succeeded, "it could be called now"
+	code := "unavailable"
+	what, by := x.schedule.Obstacle(taskOf(&e))
+	if what == "" && len(d.Requires) > 0 {
+		if failed, against := x.standing.holds(ctx, d.ID); failed != nil {
+			code, what, by = codes[schedule.Condition], x.told(ctx, failed, against), against
+		}
+	}
+	if what != "" {
+		e.Status, e.Message = schedule.Failed, what
+		e.Failure = &skill.Failure{Code: code, Stage: e.Skill.Entity(), Message: what, Retry: true}
+		if !by.IsRoot() {
+			e.Failure.BlockedBy = []engram.ID{by}
+		}
+	}
+	done := make(chan struct{})
+	x.later(write{Execution: &e, done: done})
+	return done
 }

@@ -23,14 +23,14 @@ type Executor struct {
 	mu           sync.Mutex
 	svc          engram.Service // nil before the start, and where the server has no other types
 	codec        *skill.Codec
-	types        map[string]parsed // of parameters and results
+	standing     *standing
 	schedule     *schedule.Schedule
 	descriptions map[engram.ID]*skill.Description
 	records      map[engram.ID]*record     // of what has not ended
 	switched     map[engram.ID]engram.Time // when a skill was enabled or disabled last
 	pending      []write                   // in order
 	trouble      error                     // of the last write
-	over         bool                      // the server closes: nothing is begun any more
+	closing      bool                      // the server closes: nothing is begun any more
 }
 
 // write is an execution to be written.
@@ -50,7 +50,7 @@ type record struct{ skill.Execution }
 
 // New returns an executor for one server.
 func New() *Executor {
-	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, types: map[string]parsed{}, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}, switched: map[engram.ID]engram.Time{}}
+	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}, switched: map[engram.ID]engram.Time{}}
 }
 
 // Hooks returns the hooks of the memory Skill.
@@ -58,7 +58,7 @@ func (x *Executor) Hooks() server.Hooks {
 	return server.Hooks{
 		Start: x.start, Run: x.run, Troubles: x.troubles,
 		Write: map[string]server.WriteHook{
-			"Request": x.request, "Abort": x.abort, "Provider": x.provider, "Switch": x.enable, "Execution": x.report, "Description": x.describe,
+			"Request": x.request, "Abort": x.abort, "Provider": x.provider, "Switch": x.enable, "Execution": x.report, "Description": x.describe, "Condition": x.condition,
 		},
 	}
 }
@@ -86,7 +86,7 @@ func (x *Executor) start(ctx context.Context, svc engram.Service) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.svc, x.codec = svc, codec
+	x.svc, x.codec, x.standing = svc, codec, newStanding(svc, codec, x.now)
 	return x.restore(ctx)
 }
 
@@ -97,6 +97,9 @@ type own struct{}
 func (x *Executor) run(ctx context.Context, svc engram.Service) error {
 	ctx = context.WithValue(ctx, own{}, x)
 	defer x.end(context.WithoutCancel(ctx), svc)
+	var acting sync.WaitGroup
+	defer acting.Wait()
+	acting.Go(func() { x.act(ctx) })
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	pause := time.Duration(0) // after a write that failed
@@ -139,7 +142,7 @@ func (x *Executor) run(ctx context.Context, svc engram.Service) error {
 // end writes what is to be written when the server closes.
 func (x *Executor) end(ctx context.Context, svc engram.Service) {
 	x.mu.Lock()
-	x.over = true
+	x.closing = true
 	writes := x.pending
 	x.pending = nil
 	x.mu.Unlock()
@@ -200,17 +203,23 @@ func (x *Executor) troubles() (all []string) {
 
 // changed takes over what the schedule has changed, to be written.
 func (x *Executor) changed(tasks []schedule.Task) {
-	for i := range tasks {
+	for i := 0; i < len(tasks); i++ {
 		t := &tasks[i]
 		r := x.records[t.ID]
 		if r == nil {
 			continue
 		}
+		if r.Called == 0 && t.Called != 0 && t.Status == schedule.Preparing {
+			if status, why := x.obstacle(r); status.Ended() {
+				tasks = append(tasks, x.schedule.Drop(x.now(), t.ID, status, why)...)
+				continue
+			}
+		}
 		x.take(r, t)
 		e := r.Execution
 		x.later(write{Execution: &e})
 		if t.Status.Ended() {
-			delete(x.records, t.ID)
+			x.over(r)
 		}
 	}
 	if len(tasks) > 0 { // the schedule has another time to wait for
@@ -257,14 +266,14 @@ func (x *Executor) take(r *record, t *schedule.Task) {
 // codes are those of failures, by what stopped an execution.
 var codes = map[schedule.Reason]string{
 	schedule.Asked: "canceled", schedule.ParentEnded: "canceled", schedule.Preempted: "preempted", schedule.TimeLimit: "time_limit",
-	schedule.ProviderLost: "unavailable", schedule.CallerGone: "canceled", schedule.Waited: "unavailable",
+	schedule.ProviderLost: "unavailable", schedule.CallerGone: "canceled", schedule.Waited: "unavailable", schedule.Condition: "condition",
 }
 
 // sentence says why an execution was stopped.
 func sentence(s *schedule.Stop) string {
 	text := map[schedule.Reason]string{
 		schedule.Asked: "it was told to stop", schedule.ParentEnded: "what called it stopped", schedule.Preempted: "another skill needed the resource",
-		schedule.TimeLimit: "it took too long", schedule.ProviderLost: "its provider was lost", schedule.CallerGone: "its caller is gone", schedule.Waited: "it waited too long",
+		schedule.TimeLimit: "it took too long", schedule.ProviderLost: "its provider was lost", schedule.CallerGone: "its caller is gone", schedule.Waited: "it waited too long", schedule.Condition: "what it requires does not hold",
 	}[s.Reason]
 	if s.Message != "" {
 		text += ": " + s.Message
@@ -355,7 +364,8 @@ func taskOf(e *skill.Execution) schedule.Task {
 	return schedule.Task{
 		ID: e.ID, Skill: e.Skill, Parent: e.Parent, Priority: e.Priority, Patience: e.Patience, Limit: e.TimeLimit, StopWithin: e.StopWithin,
 		Resources: e.Resources, Preemptible: e.Preemptible, Repeatable: e.Repeatable,
-		Asked: e.Time, Status: e.Status, Called: e.Called, Epoch: e.Epoch, Stop: e.Stop, // as it waits, if it was not called
+		Rehearsal: e.Rehearsal != skill.Real,
+		Asked:     e.Time, Status: e.Status, Called: e.Called, Epoch: e.Epoch, Stop: e.Stop, // as it waits, if it was not called
 	}
 }
 
@@ -394,7 +404,7 @@ func (x *Executor) ask(e skill.Execution) (written <-chan struct{}, err error) {
 func begun(r *skill.Request, d *skill.Description) skill.Execution {
 	e := skill.Execution{
 		ID: executionOf(r), Skill: r.Skill, Status: schedule.Preparing, Parameters: parametersOf(r, d), Caller: r.Caller, Parent: r.Parent, Cause: r.Cause,
-		Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
+		Condition: r.Condition, Rehearsal: r.Rehearsal, Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
 		Resources: d.Resources, StopWithin: cmp.Or(d.StopWithin, skill.DefaultStopWithin), Preemptible: d.Preemptible, Repeatable: d.Repeatable,
 	}
 	if r.Priority != nil {

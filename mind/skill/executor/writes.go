@@ -8,6 +8,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
 
@@ -31,7 +32,7 @@ func plainly(ctx context.Context) bool { return server.Recorded(ctx) }
 // requests when a server begins anew: one without an execution was never answered.
 func (x *Executor) request(ctx context.Context, u engram.EntityUpdate, store put) error {
 	written, err := x.accept(ctx, u, store)
-	if err != nil || written == nil {
+	if err != nil || written == nil || ctx.Value(own{}) == x { // a condition does not wait
 		return err
 	}
 	select {
@@ -83,11 +84,14 @@ func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put)
 	if err := x.schedule.May(taskOf(&e)); err != nil {
 		return nil, err
 	}
-	if x.over {
+	if x.closing {
 		return nil, engram.Errorf(engram.Unavailable, u.Entity.String(), "the memory server closes")
 	}
 	if err := store(u); err != nil {
 		return nil, err
+	}
+	if e.Rehearsal == skill.Check {
+		return x.checked(ctx, e, d), nil
 	}
 	return x.ask(e)
 }
@@ -216,6 +220,12 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 	if err != nil {
 		return store(u) // which says best what is wrong with it
 	}
+	if err := condition.CheckTerms(d.Requires); err != nil {
+		return engram.Errorf(engram.CodeOf(err), u.Entity.String(), "requires: %w", err)
+	}
+	if err := x.checkTerms(ctx, u.Entity, d.Requires); err != nil {
+		return err
+	}
 	if x.descriptions[u.Entity] == nil && len(x.descriptions) >= maxDescriptions {
 		return engram.Errorf(engram.Exhausted, u.Entity.String(), "there are %d skills", maxDescriptions)
 	}
@@ -223,7 +233,7 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 		return err
 	}
 	x.descriptions[u.Entity] = d
-	return nil
+	return x.standing.require(ctx, d.ID, d.Requires)
 }
 
 // report is the hook of Skill/Execution.
@@ -311,7 +321,7 @@ func (x *Executor) reported(u engram.EntityUpdate, rec *record, changes []schedu
 	}
 	e := rec.Execution
 	if ended {
-		delete(x.records, u.Entity)
+		x.over(rec)
 	}
 	next, err := x.codec.ExecutionUpdate(&e)
 	if err == nil {

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
@@ -51,7 +50,7 @@ func (s *Schedule) Lease(now engram.Time, name string, epoch uint64, lease time.
 		return s.done(now), engram.Errorf(engram.Conflict, name, "the lease of this epoch is over; stop everything and begin anew with a greater epoch")
 	}
 	p.epoch, p.until, p.fenced, p.heard = epoch, now.Add(lease), false, true
-	s.timers.set(&p.timer, p.until)
+	s.timers.Set(&p.timer, p.until)
 	s.stale = true
 	return s.done(now), nil
 }
@@ -121,9 +120,9 @@ func (s *Schedule) Report(now engram.Time, id engram.ID, r Report) ([]Task, erro
 		s.end(now, e, r.Status)
 	case e.Status == Stopping && r.Refused:
 		e.Stop.Answer, e.Stop.Deadline, e.Status = Refused, 0, Running
-		s.timers.set(&e.timer, 0)
+		s.timers.Set(&e.timer, 0)
 		if limit := e.Called.Add(e.Limit); e.Limit > 0 && limit > now {
-			s.timers.set(&e.timer, limit)
+			s.timers.Set(&e.timer, limit)
 		}
 		s.change(e)
 		if why := e.next; why != nil {
@@ -146,14 +145,12 @@ func (s *Schedule) Tick(now engram.Time) []Task {
 
 // expire does what is due.
 func (s *Schedule) expire(now engram.Time) {
-	for len(s.timers) > 0 && s.timers[0].at <= now {
-		t := heap.Pop(&s.timers).(*timer)
-		t.at = 0
-		if t.of != nil {
-			s.lose(now, t.of, "the lease of its provider is over")
+	for t := s.timers.Take(now); t != nil; t = s.timers.Take(now) {
+		if p, ok := t.Of.(*provider); ok {
+			s.lose(now, p, "the lease of its provider is over")
 			continue
 		}
-		e := t.task
+		e := t.Of.(*entry)
 		switch {
 		case !e.active():
 			s.stop(now, e, Stop{Reason: Waited, Message: s.waitsFor(e)})
@@ -169,27 +166,39 @@ func (s *Schedule) expire(now engram.Time) {
 
 // waitsFor says what a task waits for.
 func (s *Schedule) waitsFor(e *entry) string {
+	what, _ := s.obstacle(e)
+	return cmp.Or(what, "others were served before")
+}
+
+// obstacle says why a task cannot be called now, and which execution stands in the way, if one does; "" if none of that is so.
+func (s *Schedule) obstacle(e *entry) (what string, by engram.ID) {
 	p := s.providers[e.Provider()]
 	switch {
 	case s.disabled[e.Skill]:
-		return "the skill is disabled"
-	case p.until == 0 || p.fenced || !p.heard:
-		return "its provider " + p.name + " is not there"
+		return "the skill is disabled", by
+	case p == nil || p.until == 0 || p.fenced || !p.heard:
+		return "its provider " + e.Provider() + " is not there", by
 	}
 	for _, r := range e.Resources {
 		for _, u := range s.users[r] {
 			if !s.shares(e, u, r) {
-				return r + " is in use by " + u.ID.Entity()
+				return r + " is in use by " + u.ID.Entity(), u.ID
 			}
 		}
 	}
-	return "others were served before"
+	return "", by
+}
+
+// Obstacle says why an execution that is not there could not be called now, and which other one stands in the way, if one does; ""
+// if none of that is so.
+func (s *Schedule) Obstacle(t Task) (what string, by engram.ID) {
+	return s.obstacle(&entry{Task: t, parent: s.tasks[t.Parent]})
 }
 
 // lose ends a provider's lease: nothing of it moves any more.
 func (s *Schedule) lose(now engram.Time, p *provider, why string) {
 	p.until, p.fenced, p.heard = 0, false, false
-	s.timers.set(&p.timer, 0)
+	s.timers.Set(&p.timer, 0)
 	for _, e := range inOrder(p.tasks) {
 		if e.active() {
 			s.lost(now, e, why)
@@ -213,7 +222,7 @@ func (s *Schedule) lost(now engram.Time, e *entry, why string) {
 // again has a task wait to be called again. What it called is told to stop.
 func (s *Schedule) again(now engram.Time, e *entry) {
 	s.release(e)
-	s.timers.set(&e.timer, 0)
+	s.timers.Set(&e.timer, 0)
 	e.Called, e.Epoch, e.Status, e.Stop, e.next = 0, 0, Preparing, nil, nil
 	e.Asked = now
 	s.wait(e)
@@ -267,14 +276,25 @@ func (s *Schedule) restore(now engram.Time, t Task, parent *entry, within func(p
 	p := s.providers[e.Provider()]
 	if p.epoch < e.Epoch { // the last that was there
 		p.epoch, p.until = e.Epoch, now.Add(grace)
-		s.timers.set(&p.timer, p.until)
+		s.timers.Set(&p.timer, p.until)
 	}
 	switch {
 	case t.Stop != nil && t.Status == Stopping:
-		s.timers.set(&e.timer, max(t.Stop.Deadline, now.Add(grace)))
+		s.timers.Set(&e.timer, max(t.Stop.Deadline, now.Add(grace)))
 	case !t.Parent.IsRoot() && parent == nil:
 		s.stop(now, e, Stop{Reason: ParentEnded, By: t.Parent})
 	case t.Limit > 0:
-		s.timers.set(&e.timer, max(t.Called.Add(t.Limit), now.Add(grace)))
+		s.timers.Set(&e.timer, max(t.Called.Add(t.Limit), now.Add(grace)))
 	}
+}
+
+// Drop ends an execution that was called by the last event, before its provider has heard of that. A stop says why it has failed.
+func (s *Schedule) Drop(now engram.Time, id engram.ID, status Status, why *Stop) []Task {
+	e := s.tasks[id]
+	if e == nil {
+		return nil
+	}
+	e.Called, e.Epoch, e.Stop = 0, 0, why
+	s.end(now, e, status)
+	return s.done(now)
 }

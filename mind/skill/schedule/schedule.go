@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/due"
 )
 
 // Bounds of executions that have not ended, and of providers.
@@ -21,7 +22,7 @@ type Schedule struct {
 	users     map[string][]*entry  // of each resource: the active tasks that need it
 	providers map[string]*provider
 	disabled  map[engram.ID]bool // skills
-	timers    timers
+	timers    due.Timers[any]    // each of a *entry or a *provider
 	seq       uint64
 	changed   []*entry
 	stale     bool // a waiting task may be callable
@@ -35,7 +36,7 @@ type provider struct {
 	fenced bool        // its lease is not renewed any more
 	heard  bool        // it has renewed its lease since the schedule began
 	tasks  map[*entry]bool
-	timer  timer
+	timer  due.Timer[any]
 }
 
 // New returns a schedule without executions.
@@ -56,12 +57,7 @@ func (s *Schedule) Task(id engram.ID) (Task, bool) {
 }
 
 // Next returns when Tick is due, 0 if nothing is to come by itself.
-func (s *Schedule) Next() engram.Time {
-	if len(s.timers) == 0 {
-		return 0
-	}
-	return s.timers[0].at
-}
+func (s *Schedule) Next() engram.Time { return s.timers.Next() }
 
 // May returns why an execution cannot be added, nil if it can: AlreadyExists if it is there, Exhausted if there are too many,
 // NotFound or Canceled if its parent is not there or is to stop.
@@ -101,7 +97,7 @@ func (s *Schedule) Ask(now engram.Time, t Task) ([]Task, error) {
 func (s *Schedule) add(t Task, parent *entry) *entry {
 	s.seq++
 	e := &entry{Task: t, parent: parent, children: map[*entry]bool{}, seq: s.seq}
-	e.timer.task = e
+	e.timer.Of = e
 	if parent != nil {
 		parent.children[e] = true
 		e.Priority = max(e.Priority, parent.Priority)
@@ -128,7 +124,7 @@ func (s *Schedule) wait(e *entry) {
 	s.waiting = slices.Insert(s.waiting, at, e)
 	s.stale = true
 	if e.Patience > 0 {
-		s.timers.set(&e.timer, e.Asked.Add(e.Patience))
+		s.timers.Set(&e.timer, e.Asked.Add(e.Patience))
 	}
 }
 
@@ -154,7 +150,7 @@ func (s *Schedule) provider(name string) *provider {
 	p := s.providers[name]
 	if p == nil {
 		p = &provider{name: name, tasks: map[*entry]bool{}}
-		p.timer.of = p
+		p.timer.Of = p
 		s.providers[name] = p
 	}
 	return p
@@ -206,9 +202,9 @@ func (s *Schedule) dispatchOnce(now engram.Time) {
 		if s.free(now, e, taken) {
 			e.Called, e.Epoch = now, p.epoch
 			s.use(e)
-			s.timers.set(&e.timer, 0)
+			s.timers.Set(&e.timer, 0)
 			if e.Limit > 0 {
-				s.timers.set(&e.timer, now.Add(e.Limit))
+				s.timers.Set(&e.timer, now.Add(e.Limit))
 			}
 			s.change(e)
 			continue
@@ -240,7 +236,7 @@ func (s *Schedule) free(now engram.Time, e *entry, taken map[string]bool) bool {
 		return true
 	}
 	for _, u := range holders {
-		if !u.Preemptible || u.Priority >= e.Priority || u.Stop != nil && u.Stop.Answer == Refused {
+		if e.Rehearsal || !u.Preemptible || u.Priority >= e.Priority || u.Stop != nil && u.Stop.Answer == Refused {
 			return false
 		}
 	}
@@ -264,7 +260,7 @@ func (s *Schedule) shares(e, u *entry, resource string) bool {
 func (s *Schedule) end(now engram.Time, e *entry, status Status) {
 	e.Status = status
 	s.change(e)
-	s.timers.set(&e.timer, 0)
+	s.timers.Set(&e.timer, 0)
 	delete(s.tasks, e.ID)
 	delete(s.providers[e.Provider()].tasks, e)
 	s.release(e)
@@ -308,7 +304,7 @@ func (s *Schedule) stop(now engram.Time, e *entry, why Stop) {
 	}
 	why.Deadline = now.Add(max(e.StopWithin, time.Millisecond))
 	e.Stop, e.Status = &why, Stopping
-	s.timers.set(&e.timer, why.Deadline)
+	s.timers.Set(&e.timer, why.Deadline)
 	s.change(e)
 }
 

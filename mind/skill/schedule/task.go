@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/due"
 )
 
 // Status says how far an execution has come. The values are those of engram.skill.Status.
@@ -47,9 +48,10 @@ const (
 	ProviderLost               // its provider's lease is over
 	CallerGone                 // its caller's lease is over
 	Waited                     // it waited too long for its provider or its resources
+	Condition                  // a term that it requires does not hold
 )
 
-var reasons = [...]string{"Asked", "ParentEnded", "Preempted", "TimeLimit", "ProviderLost", "CallerGone", "Waited"}
+var reasons = [...]string{"Asked", "ParentEnded", "Preempted", "TimeLimit", "ProviderLost", "CallerGone", "Waited", "Condition"}
 
 // String returns the reason as engram.skill.StopReason has it.
 func (r Reason) String() string {
@@ -71,7 +73,9 @@ func (r Reason) weight() int {
 }
 
 // fails reports whether what stops for the reason has failed; else it was aborted.
-func (r Reason) fails() bool { return r == TimeLimit || r == ProviderLost || r == Waited }
+func (r Reason) fails() bool {
+	return r == TimeLimit || r == ProviderLost || r == Waited || r == Condition
+}
 
 // Answer says what a provider answered when it was told to stop. The values are those of
 // engram.skill.StopAnswer.
@@ -119,6 +123,8 @@ type Task struct {
 	Preemptible bool
 	Repeatable  bool // is called again where its provider was lost, if no other execution called it
 
+	Rehearsal bool // nothing is stopped for it
+
 	Status Status
 	Called engram.Time // when it was handed to its provider; 0 before
 	Epoch  uint64      // of the provider that it was handed to
@@ -135,7 +141,7 @@ type entry struct {
 	children map[*entry]bool
 	next     *Stop  // that is wanted, too, for when the provider refuses the present one
 	seq      uint64 // order in which it was asked for
-	timer    timer
+	timer    due.Timer[any]
 }
 
 // active reports whether its provider has it.

@@ -1,0 +1,472 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/access"
+	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
+	"github.com/seed-301d4374/engram/mind/skill/schedule"
+)
+
+// condition is the hook of Skill/Condition.
+func (x *Executor) condition(ctx context.Context, u engram.EntityUpdate, store put) error {
+	x.mu.Lock()
+	svc := x.svc
+	x.mu.Unlock()
+	if plainly(ctx) || svc == nil {
+		return store(u)
+	}
+	c, err := x.codec.Condition(u.Entity, u.Instances)
+	if err != nil {
+		return err
+	}
+	if !c.Disabled {
+		if err := x.checkCondition(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := store(u); err != nil {
+		return err
+	}
+	return x.standing.put(ctx, c, u.Time)
+}
+
+// checkCondition returns what is wrong with a condition that is given.
+func (x *Executor) checkCondition(ctx context.Context, c *skill.Condition) error {
+	if err := c.Check(); err != nil {
+		return engram.Errorf(engram.CodeOf(err), c.ID.String(), "%w", err)
+	}
+	x.mu.Lock()
+	_, err := x.described(c.Skill)
+	x.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	request, err := engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity())
+	if err != nil {
+		return err
+	}
+	if !access.May(ctx, access.Write, request) {
+		return engram.Errorf(engram.Forbidden, request.String(), "who sets a condition must be allowed to write what it asks for")
+	}
+	for _, p := range patternsOf(&c.Condition) {
+		if in := p.Enclosing(); !access.May(ctx, access.Read, in) {
+			return engram.Errorf(engram.Forbidden, in.String(), "who sets a condition must be allowed to read all that it is about")
+		}
+	}
+	if len(c.On.Levels) > 0 {
+		if err := x.checkDemand(ctx, c.On, c.Where); err != nil {
+			return engram.Errorf(engram.CodeOf(err), c.ID.String(), "on: %w", err)
+		}
+	}
+	return x.checkTerms(ctx, c.ID, c.All)
+}
+
+// checkTerms returns what is wrong with terms that something is given with.
+func (x *Executor) checkTerms(ctx context.Context, of engram.ID, all []condition.Term) error {
+	for i := range all {
+		if err := x.checkDemand(ctx, all[i].Of, all[i].Where); err != nil {
+			return engram.Errorf(engram.CodeOf(err), of.String(), "%v: %w", &all[i], err)
+		}
+	}
+	return nil
+}
+
+// checkDemand returns NotFound if a pattern is about no core segment of the server, and Invalid if a filter can never be true of
+// what that holds.
+func (x *Executor) checkDemand(ctx context.Context, p engram.Pattern, where string) error {
+	in := p.Enclosing().Truncate(engram.LevelCoreSegment)
+	all, err := x.svc.Describe(engram.WithScope(ctx, nil), engram.PatternOf(in))
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return engram.Errorf(engram.NotFound, in.String(), "this server has no such core segment")
+	}
+	if where == "" {
+		return nil
+	}
+	f, err := idf.CompileFilter(where)
+	if err != nil {
+		return err
+	}
+	var types []*idf.Type
+	for i := range all {
+		t, err := x.standing.types.get(ctx, all[i].Type)
+		if err != nil || t == nil || t.Name() == engram.ValueType {
+			return nil // anything may come there
+		}
+		types = append(types, t)
+	}
+	return f.Doubts(types)
+}
+
+// act asks for skills whose conditions are fulfilled, until ctx ends.
+func (x *Executor) act(ctx context.Context) {
+	s := x.standing
+	defer s.close()
+	s.prepare()
+	if err := s.begin(ctx, x.requiring()); err != nil && ctx.Err() == nil {
+		x.note(fmt.Errorf("the conditions of skills are not looked at: %w", err))
+		slog.Error("the conditions of skills are not looked at", "error", err)
+	}
+	x.mu.Lock()
+	for _, r := range x.records {
+		x.begunBefore(ctx, r)
+	}
+	x.mu.Unlock()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		fired, stopped, next := s.take()
+		for _, one := range stopped {
+			x.stopCondition(ctx, one)
+		}
+		for _, f := range fired {
+			x.fire(ctx, f)
+		}
+		if len(fired)+len(stopped) > 0 {
+			continue
+		}
+		wait := time.Hour
+		if next != 0 {
+			wait = max(next.Sub(x.now()), 0)
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-s.kick:
+		}
+	}
+}
+
+// requiring returns the skills that require something.
+func (x *Executor) requiring() (all []*skill.Description) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, d := range x.descriptions {
+		if len(d.Requires) > 0 {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// begunBefore takes up the conditions of an execution that was under way when the server began. The lock is held.
+func (x *Executor) begunBefore(ctx context.Context, r *record) {
+	if !r.Condition.IsRoot() {
+		x.standing.running(r.Condition, r.Cause, true)
+	}
+	if r.Called != 0 {
+		x.guard(ctx, r)
+	}
+}
+
+// guard has an execution stop when a lasting term of its skill does not hold any more. The lock is held.
+func (x *Executor) guard(ctx context.Context, r *record) {
+	d := x.descriptions[r.Skill]
+	if d == nil {
+		return
+	}
+	if err := x.standing.guard(ctx, r.ID, d.Requires); err != nil {
+		slog.Warn("what a skill requires is not looked at while it executes", "execution", r.ID.String(), "error", err)
+	}
+}
+
+// over forgets an execution that has ended. The lock is held.
+func (x *Executor) over(r *record) {
+	delete(x.records, r.ID)
+	x.standing.remove(r.ID)
+	if !r.Condition.IsRoot() {
+		x.standing.running(r.Condition, r.Cause, false)
+	}
+}
+
+// obstacle returns how an execution ends that is to be called now and is not: what it requires does not hold, or it is a
+// rehearsal. Another one is guarded from now on. The lock is held.
+func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
+	ctx := context.WithValue(context.Background(), own{}, x)
+	if d := x.descriptions[r.Skill]; d != nil && len(d.Requires) > 0 {
+		if failed, against := x.standing.holds(ctx, d.ID); failed != nil {
+			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, By: against, Message: x.told(ctx, failed, against)}
+		}
+	}
+	if r.Rehearsal != skill.Real {
+		r.Message = "it would be called now"
+		return schedule.Succeeded, nil
+	}
+	x.guard(ctx, r)
+	return schedule.Preparing, nil
+}
+
+// told says that a term does not hold, and how things are.
+func (x *Executor) told(ctx context.Context, failed *condition.Term, against engram.ID) string {
+	var seen []string
+	if against.IsRoot() {
+		items, err := x.standing.present(ctx)(failed.Of)
+		if err != nil {
+			return failed.String()
+		}
+		for i, item := range items {
+			if i == 3 {
+				seen = append(seen, fmt.Sprintf("and %d more", len(items)-i))
+				break
+			}
+			seen = append(seen, x.summary(ctx, item))
+		}
+		if len(items) == 0 {
+			seen = append(seen, "there is no "+failed.Of.String())
+		}
+	} else if item, err := x.snapshot(ctx, against); err == nil {
+		seen = append(seen, x.summary(ctx, item))
+	}
+	text := failed.String() + ": "
+	if failed.Text == "" {
+		text = "wanted is " + text
+	}
+	return text + strings.Join(seen, "; ")
+}
+
+// summary tells the present value of an entity on a line.
+func (x *Executor) summary(ctx context.Context, item engram.Item) string {
+	name := item.ID.Truncate(engram.LevelEntity).String()
+	p := item.Instances[0].Payload
+	t, err := x.standing.types.get(ctx, p.Type)
+	if err != nil || t == nil {
+		return name
+	}
+	text, err := t.Text(p.Bytes, idf.TextOptions{Items: 4, Time: item.Time, Brief: true})
+	if err != nil {
+		return name
+	}
+	const most = 200
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return fmt.Sprintf("%s is {%s}, confidence %.2g", name, text, item.Instances[0].Confidence)
+}
+
+// snapshot reads the snapshot that an ID names, or in which it names an instance.
+func (x *Executor) snapshot(ctx context.Context, id engram.ID) (engram.Item, error) {
+	at, ok := id.Time()
+	if !ok {
+		return engram.Item{}, engram.Errorf(engram.Invalid, id.String(), "this names no snapshot")
+	}
+	r, err := x.svc.Query(engram.WithScope(ctx, nil), engram.SelectID(id, engram.At(at)))
+	if err != nil {
+		return engram.Item{}, err
+	}
+	for item := range r.All() {
+		return item, nil
+	}
+	return engram.Item{}, engram.Errorf(engram.NotFound, id.String(), "this snapshot is not there")
+}
+
+// fire does what a condition wants that is fulfilled.
+func (x *Executor) fire(ctx context.Context, f condition.Fired) {
+	if f.Failed != nil { // of an execution
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		why := schedule.Stop{Reason: schedule.Condition, By: f.Cause.Truncate(engram.LevelSnapshot), Message: x.told(ctx, f.Failed, engram.ID{})}
+		if changes, err := x.schedule.Abort(x.now(), f.Condition, why); err == nil { // it is under way
+			x.changed(changes)
+		}
+		return
+	}
+	c := x.standing.def(f.Condition)
+	if c == nil {
+		return
+	}
+	if path := x.circle(ctx, c, f); path != "" {
+		x.stopCondition(ctx, condition.Stopped{Condition: c.ID, Err: engram.Errorf(engram.Conflict, c.ID.String(), "it is fulfilled by what comes of it, in a circle: %s", path)})
+		return
+	}
+	if c.Trigger == condition.Level {
+		x.standing.running(c.ID, f.Cause, true)
+	}
+	if err := x.askFor(ctx, c, f); err != nil && engram.CodeOf(err) != engram.AlreadyExists {
+		slog.Warn("a condition is fulfilled, and its skill cannot be asked for", "condition", c.ID.String(), "error", err)
+		x.note(fmt.Errorf("%v is fulfilled, and its skill cannot be asked for: %w", c.ID, err))
+		x.standing.running(c.ID, f.Cause, false)
+	}
+}
+
+// askFor commits what is asked for by a condition that is fulfilled.
+func (x *Executor) askFor(ctx context.Context, c *skill.Condition, f condition.Fired) error {
+	r := skill.Request{
+		Skill: c.Skill, Caller: c.ID.ProviderSegment(), Cause: f.Cause, Condition: c.ID, Priority: c.Priority, Patience: c.Patience, TimeLimit: c.TimeLimit,
+	}
+	var err error
+	if r.ID, err = engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity()+"-"+f.Key); err != nil {
+		return err
+	}
+	if r.Parameters, err = x.parameters(ctx, c, f); err != nil {
+		return err
+	}
+	u, err := x.codec.RequestUpdate(&r, x.clock())
+	if err != nil {
+		return err
+	}
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		results, err := x.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}})
+		if err == nil {
+			err = results[0].Err
+		}
+		if engram.CodeOf(err) != engram.Unavailable || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// parameters returns what a condition calls its skill with.
+func (x *Executor) parameters(ctx context.Context, c *skill.Condition, f condition.Fired) (map[string]any, error) {
+	all := maps.Clone(c.Parameters)
+	for name, path := range c.FromUpdate {
+		if f.Snapshot == nil {
+			return nil, engram.Errorf(engram.Invalid, name, "the condition is about no update that it could be taken from")
+		}
+		v, ok := condition.Value(x.standing.types.of, f.Thing, f.Snapshot, f.Instance, path)
+		if !ok {
+			return nil, engram.Errorf(engram.Invalid, name, "%v has no member %s", f.Cause, path)
+		}
+		if all == nil {
+			all = map[string]any{}
+		}
+		all[name] = v
+	}
+	return all, nil
+}
+
+// mostRounds is how often a condition may come of itself.
+const mostRounds = 3
+
+// circle returns how a condition comes of itself again and again, "" if it does not: the executions that led to its cause, as far
+// as links tell.
+func (x *Executor) circle(ctx context.Context, c *skill.Condition, f condition.Fired) string {
+	const most = 256
+	path, rounds := c.ID.Entity(), 0
+	var todo []engram.ID
+	seen := map[engram.ID]bool{}
+	add := func(ids ...engram.ID) {
+		for _, id := range ids {
+			if id.Memory() != "Skill" || id.Level() < engram.LevelEntity {
+				continue
+			}
+			if id = id.Truncate(engram.LevelEntity); !seen[id] && len(seen) < most {
+				seen[id] = true
+				todo = append(todo, id)
+			}
+		}
+	}
+	if f.Snapshot != nil {
+		add(f.Thing)
+		add(x.links(ctx, f.Snapshot)...)
+	}
+	for len(todo) > 0 {
+		id := todo[0]
+		todo = todo[1:]
+		e := x.execution(ctx, id)
+		if e == nil {
+			continue
+		}
+		path = e.Skill.Entity() + " → " + path
+		if e.Condition == c.ID {
+			if rounds++; rounds >= mostRounds {
+				return c.ID.Entity() + " → " + path
+			}
+		}
+		add(e.Parent, e.Cause)
+		if item, err := x.snapshot(ctx, e.Cause); err == nil {
+			add(x.links(ctx, item.Snapshot)...)
+		}
+	}
+	return ""
+}
+
+// links returns the links in a snapshot.
+func (x *Executor) links(ctx context.Context, s *engram.Snapshot) (all []engram.ID) {
+	for i := range s.Instances {
+		t, err := x.standing.types.get(ctx, s.Instances[i].Payload.Type)
+		if err != nil || t == nil || !t.Has(idf.KindLink) {
+			continue
+		}
+		links, err := t.Links(s.Instances[i].Payload.Bytes)
+		if err != nil {
+			continue
+		}
+		for _, l := range links {
+			all = append(all, l.ID)
+		}
+	}
+	return all
+}
+
+// execution returns an execution by its ID or that of its request; nil if there is none.
+func (x *Executor) execution(ctx context.Context, id engram.ID) *skill.Execution {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if id.CoreSegment() == "Request" {
+		last, err := x.svc.Latest(engram.WithScope(ctx, nil), id)
+		if err != nil {
+			return nil
+		}
+		r, err := x.codec.Request(id, last.Instances)
+		if err != nil {
+			return nil
+		}
+		id = executionOf(r)
+	}
+	if r := x.records[id]; r != nil {
+		e := r.Execution
+		return &e
+	}
+	if id.CoreSegment() != "Execution" {
+		return nil
+	}
+	last, err := x.svc.Latest(engram.WithScope(ctx, nil), id)
+	if err != nil {
+		return nil
+	}
+	e, err := x.codec.Execution(id, last.Time, last.Instances)
+	if err != nil {
+		return nil
+	}
+	return e
+}
+
+// stopCondition disables a condition that cannot go on, and says why.
+func (x *Executor) stopCondition(ctx context.Context, s condition.Stopped) {
+	c := x.standing.def(s.Condition)
+	x.standing.remove(s.Condition)
+	if c == nil {
+		x.note(s.Err) // terms of a skill
+		return
+	}
+	slog.Warn("a condition is disabled", "condition", c.ID.String(), "error", s.Err)
+	off := *c
+	off.Disabled, off.Trouble = true, s.Err.Error()
+	u, err := x.codec.ConditionUpdate(&off, x.clock())
+	if err == nil {
+		var results []engram.UpdateResult
+		if results, err = x.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}}); err == nil {
+			err = results[0].Err
+		}
+	}
+	if err != nil {
+		x.note(cmp.Or(err, s.Err))
+	}
+}

@@ -1,0 +1,456 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/follow"
+	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
+)
+
+// standing keeps the conditions that stand, and the terms that skills require. All methods are safe for concurrent use. They
+// may be called while Executor.mu is held, and never take it.
+type standing struct {
+	svc   engram.Service
+	now   func() engram.Time
+	types *types
+	codec *skill.Codec
+	kick  chan struct{} // something fired, or is due earlier
+
+	following sync.Mutex // guards the follower; taken before mu
+	follower  *follow.Follower
+	followed  []engram.ID // core segments
+
+	mu      sync.Mutex
+	set     *condition.Set
+	defs    map[engram.ID]*skill.Condition
+	fired   []condition.Fired // that nobody acted upon
+	last    engram.Time       // of the schedule, when the last update came
+	ready   bool              // conditions and terms are taken over as they are given
+	dropped uint64            // firings, because too many waited
+}
+
+// mostFired bounds the firings that wait to be acted upon.
+const mostFired = 10_000
+
+// window is how far back updates are looked at again, where some may not have been: more than they ever wait.
+const window = 10 * time.Second
+
+func newStanding(svc engram.Service, codec *skill.Codec, now func() engram.Time) *standing {
+	s := &standing{svc: svc, now: now, types: &types{svc: svc, all: map[string]parsed{}}, codec: codec, kick: make(chan struct{}, 1), defs: map[engram.ID]*skill.Condition{}}
+	s.set = condition.New(s.types.of)
+	return s
+}
+
+// put adds or replaces a condition, which was given at a time.
+func (s *standing) put(ctx context.Context, c *skill.Condition, at engram.Time) error {
+	if !s.isReady() { // it is stored, and begin reads it
+		return nil
+	}
+	if c.Disabled {
+		s.remove(c.ID)
+		return nil
+	}
+	if err := s.follow(ctx, patternsOf(&c.Condition)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fired, err := s.set.Put(s.now(), c.ID.At(at), c.Condition, s.present(ctx))
+	if err == nil {
+		s.defs[c.ID] = c
+	}
+	s.tell(fired)
+	return err
+}
+
+func (s *standing) remove(id engram.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set.Remove(id)
+	delete(s.defs, id)
+}
+
+// require has the terms of a skill known.
+func (s *standing) require(ctx context.Context, id engram.ID, all []condition.Term) error {
+	if !s.isReady() {
+		return nil
+	}
+	if len(all) == 0 {
+		s.remove(id)
+		return nil
+	}
+	c := condition.Condition{All: all}
+	if err := s.follow(ctx, patternsOf(&c)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set.Require(s.now(), id, all, s.present(ctx))
+}
+
+// guard has it be told when a lasting term does not hold any more, until [standing.remove].
+func (s *standing) guard(ctx context.Context, execution engram.ID, all []condition.Term) error {
+	lasting := slices.DeleteFunc(slices.Clone(all), func(t condition.Term) bool { return !t.Lasting })
+	if len(lasting) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fired, err := s.set.Guard(s.now(), execution, lasting, s.present(ctx))
+	s.tell(fired)
+	return err
+}
+
+// holds returns the first term that a skill requires and that does not hold, with what stands against it. All that was committed
+// before the call counts.
+func (s *standing) holds(ctx context.Context, id engram.ID) (failed *condition.Term, against engram.ID) {
+	s.pull(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set.Holds(s.now(), id)
+}
+
+// pull takes the updates that were committed before the call.
+func (s *standing) pull(ctx context.Context) {
+	s.following.Lock()
+	f := s.follower
+	s.following.Unlock()
+	if f != nil {
+		_ = f.Pull(ctx) // what is lost is read again later
+	}
+}
+
+// running says whether what a condition started goes on.
+func (s *standing) running(id, cause engram.ID, goesOn bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.defs[id]
+	if c == nil {
+		return
+	}
+	thing := cause.Truncate(engram.LevelEntity)
+	if len(c.On.Levels) == 0 {
+		thing = engram.ID{}
+	}
+	s.tell(s.set.Running(s.now(), id, thing, goesOn))
+}
+
+// tell has firings be acted upon, and what is due be looked at. The lock is held.
+func (s *standing) tell(fired []condition.Fired) {
+	if room := mostFired - len(s.fired); len(fired) > room {
+		s.dropped += uint64(len(fired) - room)
+		fired = fired[:room]
+	}
+	s.fired = append(s.fired, fired...)
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is to be acted upon, the conditions that cannot go on, and when something is due.
+func (s *standing) take() (fired []condition.Fired, stopped []condition.Stopped, next engram.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fired = append(s.fired, s.set.Tick(s.now())...)
+	s.fired = nil
+	return fired, s.set.Stopped(), s.set.Next()
+}
+
+// def returns a condition, nil if it is not there.
+func (s *standing) def(id engram.ID) *skill.Condition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.defs[id]
+}
+
+// patternsOf returns the patterns that a condition is about.
+func patternsOf(c *condition.Condition) (all []engram.Pattern) {
+	if len(c.On.Levels) > 0 {
+		all = append(all, c.On)
+	}
+	for i := range c.All {
+		all = append(all, c.All[i].Of)
+	}
+	return all
+}
+
+// present reads the present snapshots of what patterns match.
+func (s *standing) present(ctx context.Context) condition.Present {
+	return s.asOf(ctx, engram.Latest(1))
+}
+
+func (s *standing) asOf(ctx context.Context, of engram.SnapshotSelector) condition.Present {
+	ctx = engram.WithScope(ctx, nil)
+	return func(p engram.Pattern) ([]engram.Item, error) {
+		r, err := s.svc.Query(ctx, p.Select(of))
+		if err != nil {
+			return nil, err
+		}
+		return r.Items(), nil
+	}
+}
+
+// query asks for snapshots of all that is followed, in some memories; nil are all.
+func (s *standing) query(segments []engram.ID, memories []string, of engram.SnapshotSelector) (q engram.Query) {
+	for _, id := range segments {
+		if memories == nil || slices.Contains(memories, id.Memory()) {
+			q.Memories = append(q.Memories, engram.PatternOf(id).Select(of).Memories...)
+		}
+	}
+	return q
+}
+
+// follow has updates of patterns come, too.
+func (s *standing) follow(ctx context.Context, patterns []engram.Pattern) error {
+	s.following.Lock()
+	defer s.following.Unlock()
+	all := slices.Clone(s.followed)
+	for _, p := range patterns {
+		if id := p.Enclosing().Truncate(engram.LevelCoreSegment); !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	if len(all) == len(s.followed) {
+		return nil
+	}
+	f, err := s.open(ctx, all)
+	if err != nil {
+		return err
+	}
+	f.Start()
+	s.replace(f, all)
+	return nil
+}
+
+// open begins to follow core segments.
+func (s *standing) open(ctx context.Context, segments []engram.ID) (*follow.Follower, error) {
+	var patterns []engram.Pattern
+	for _, id := range segments {
+		patterns = append(patterns, engram.PatternOf(id))
+	}
+	f := follow.New(s.svc, &view{s, segments}, follow.Options{Patterns: patterns, Local: true})
+	return f, f.Open(engram.WithScope(context.WithoutCancel(ctx), nil))
+}
+
+// replace has a follower take the place of the last. Its lock is held.
+func (s *standing) replace(f *follow.Follower, segments []engram.ID) {
+	if s.follower != nil {
+		_ = s.follower.Pull(context.Background()) // what comes later the next one has
+		_ = s.follower.Close()
+	}
+	s.follower, s.followed = f, segments
+}
+
+// close ends the following.
+func (s *standing) close() {
+	s.following.Lock()
+	defer s.following.Unlock()
+	s.replace(nil, nil)
+}
+
+// prepare has conditions and terms be taken over as they are given; those of before are [standing.begin]'s.
+func (s *standing) prepare() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready = true
+}
+
+// isReady reports whether they are.
+func (s *standing) isReady() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready
+}
+
+// begin takes over the conditions that are stored. What fulfilled them before the server ended is known; updates of the last
+// [window] before that are looked at again, since it may have been killed before it had.
+func (s *standing) begin(ctx context.Context, required []*skill.Description) error {
+	s.following.Lock()
+	defer s.following.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	conditions := engram.MustPattern("Skill/Condition")
+	defs, err := s.present(ctx)(conditions)
+	if err != nil {
+		return err
+	}
+	segments := s.segments(defs, required)
+	if len(segments) == 0 {
+		return nil
+	}
+	s.mu.Unlock() // it is told what there is as it begins to follow
+	f, err := s.open(ctx, segments)
+	if err == nil {
+		s.replace(f, segments)
+		defer f.Start()
+	}
+	s.mu.Lock()
+	if err != nil {
+		return err
+	}
+	before, updates, err := s.lately(ctx, append(segments, conditions.Enclosing()))
+	if err != nil {
+		return err
+	}
+	for _, d := range required {
+		if err := s.set.Require(s.now(), d.ID, d.Requires, s.asOf(ctx, engram.AtOrBefore(before))); err != nil {
+			return err
+		}
+	}
+	if defs, err = s.asOf(ctx, engram.AtOrBefore(before))(conditions); err != nil {
+		return err
+	}
+	s.set.Quiet(func() {
+		for _, item := range defs {
+			s.define(ctx, before, before, item)
+		}
+	})
+	for _, item := range updates {
+		at := min(item.Arrived, s.now())
+		if item.ID.Truncate(engram.LevelCoreSegment) == conditions.Enclosing() {
+			s.define(ctx, at, item.Time, item)
+		}
+		s.tell(s.set.Apply(at, item))
+	}
+	return nil
+}
+
+// define takes over a stored condition, and what there was at a time.
+func (s *standing) define(ctx context.Context, now, at engram.Time, item engram.Item) {
+	id := item.ID.Truncate(engram.LevelEntity)
+	c, err := s.codec.Condition(id, item.Instances)
+	if err != nil || c.Disabled {
+		s.set.Remove(id)
+		delete(s.defs, id)
+		return
+	}
+	fired, err := s.set.Put(now, item.ID, c.Condition, s.asOf(ctx, engram.AtOrBefore(at)))
+	if err != nil {
+		slog.Warn("a condition of a skill cannot be kept", "condition", id.String(), "error", err)
+		return
+	}
+	s.defs[id] = c
+	s.tell(fired)
+}
+
+// segments returns the core segments that conditions and terms are about.
+func (s *standing) segments(defs []engram.Item, required []*skill.Description) (all []engram.ID) {
+	all = slices.Clone(s.followed)
+	add := func(patterns []engram.Pattern) {
+		for _, p := range patterns {
+			if id := p.Enclosing().Truncate(engram.LevelCoreSegment); !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	for _, item := range defs {
+		if c, err := s.codec.Condition(item.ID.Truncate(engram.LevelEntity), item.Instances); err == nil && !c.Disabled {
+			add(patternsOf(&c.Condition))
+		}
+	}
+	for _, d := range required {
+		add(patternsOf(&condition.Condition{All: d.Requires}))
+	}
+	return all
+}
+
+// lately returns the updates of the last [window] before nothing more came, in the order in which they arrived, and the time
+// before them.
+func (s *standing) lately(ctx context.Context, segments []engram.ID) (before engram.Time, updates []engram.Item, err error) {
+	r, err := s.svc.Query(engram.WithScope(ctx, nil), s.query(segments, nil, engram.Latest(1)))
+	if err != nil {
+		return 0, nil, err
+	}
+	var last engram.Time
+	for item := range r.All() {
+		if !imported(item) {
+			last = max(last, item.Arrived)
+		}
+	}
+	before = last.Add(-window)
+	updates, err = s.since(ctx, segments, nil, before)
+	return before, updates, err
+}
+
+// since returns the updates after a time, in the order in which they arrived.
+func (s *standing) since(ctx context.Context, segments []engram.ID, memories []string, before engram.Time) (updates []engram.Item, err error) {
+	r, err := s.svc.Query(engram.WithScope(ctx, nil), s.query(segments, memories, engram.In(engram.Interval{Start: before + 1, End: engram.MaxTime})))
+	if err != nil {
+		return nil, err
+	}
+	for item := range r.All() {
+		if !imported(item) {
+			updates = append(updates, item)
+		}
+	}
+	slices.SortStableFunc(updates, func(a, b engram.Item) int {
+		return cmp.Or(cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Number, b.Number))
+	})
+	return updates, nil
+}
+
+// view is what is followed, for a follower.
+type view struct {
+	s        *standing
+	segments []engram.ID
+}
+
+// Apply implements [follow.View].
+func (v *view) Apply(_ uint64, updates []engram.Update) ([]string, error) {
+	s := v.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.last = now
+	var fired []condition.Fired
+	for i := range updates {
+		u := &updates[i]
+		if u.Snapshot == nil {
+			continue
+		}
+		if item := (engram.Item{ID: u.ID, Snapshot: u.Snapshot}); !imported(item) {
+			fired = append(fired, s.set.Apply(now, item)...)
+		}
+	}
+	if next := s.set.Next(); len(fired) > 0 || next != 0 {
+		s.tell(fired)
+	}
+	return nil, nil
+}
+
+// Query implements [follow.Reader].
+func (v *view) Query(memories []string) engram.Query {
+	return v.s.query(v.segments, memories, engram.Latest(1))
+}
+
+// Reset implements [follow.Reader].
+func (v *view) Reset(ctx context.Context, a follow.Answer) error {
+	s := v.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ready {
+		return nil
+	}
+	now := s.now()
+	before := max(s.last, now.Add(-window)).Add(-time.Second)
+	updates, err := s.since(ctx, v.segments, a.Whole, before)
+	if err != nil {
+		return err
+	}
+	for _, item := range updates {
+		s.tell(s.set.Apply(now, item))
+	}
+	items := a.Items()
+	for _, memory := range a.Whole {
+		s.tell(s.set.Present(now, memory, items))
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/core/idf"
+)
+
+// types are the types of payloads, parameters and results. Safe for concurrent use.
+type types struct {
+	svc engram.Service
+
+	mu  sync.Mutex
+	all map[string]parsed
+}
+
+// parsed is a type, and what it was parsed from.
+type parsed struct {
+	descriptors []byte
+	*idf.Type
+}
+
+// get returns the type of a name; nil without a name.
+func (t *types) get(ctx context.Context, name string) (*idf.Type, error) {
+	if name == "" {
+		return nil, nil
+	}
+	def, err := t.svc.Type(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if had, ok := t.all[name]; ok && bytes.Equal(had.descriptors, def.Descriptors) {
+		return had.Type, nil
+	}
+	of, err := idf.ParseType(def)
+	if err == nil {
+		t.all[name] = parsed{def.Descriptors, of}
+	}
+	return of, err
+}
+
+// of returns the type of a payload in the memory; nil if it is not known.
+func (t *types) of(name string) *idf.Type {
+	of, _ := t.get(context.Background(), name) // it was checked when it came
+	return of
+}
