@@ -184,6 +184,9 @@ type provider struct {
 	calls map[engram.ID]*running
 	over  context.Context // ends with the lease
 	wg    sync.WaitGroup
+
+	mu     sync.Mutex
+	untold []*Call // that were begun in the epoch, and of which the memory may not know that
 }
 
 // running is a call that has not returned.
@@ -195,8 +198,8 @@ type running struct {
 
 // live offers the skills for one epoch.
 func (p *provider) live(ctx context.Context) error {
-	if p.epoch != 0 { // of which nothing moves any more
-		_ = p.say(ctx, Lease{Epoch: p.epoch, Ended: true}) // it is over by itself otherwise
+	if err := p.leave(ctx); err != nil {
+		return err
 	}
 	last, err := p.last(ctx)
 	if err != nil {
@@ -244,6 +247,23 @@ func (p *provider) live(ctx context.Context) error {
 		return why
 	}
 	return err
+}
+
+// leave ends the last epoch, of which nothing moves any more, so that the next one need not wait until its lease is over. What was
+// begun in it must not be begun again: the memory learns of that before.
+func (p *provider) leave(ctx context.Context) error {
+	if p.epoch == 0 {
+		return nil
+	}
+	for len(p.untold) > 0 {
+		u, err := p.codec.ExecutionUpdate(p.untold[0].at(schedule.Running))
+		if err := p.commit(ctx, u, err); engram.CodeOf(err) == engram.Unavailable || engram.CodeOf(err) == engram.Exhausted || ctx.Err() != nil {
+			return err
+		}
+		p.untold = p.untold[1:]
+	}
+	_ = p.say(ctx, Lease{Epoch: p.epoch, Ended: true}) // it is over by itself otherwise
+	return nil
 }
 
 // say says that the provider is there, or ends.
@@ -395,6 +415,9 @@ func (p *provider) execute(ctx context.Context, r *running) {
 		var telling sync.WaitGroup
 		telling.Go(func() { // the skill does not wait for the memory
 			if err := p.report(p.over, c, schedule.Running, nil); err != nil {
+				p.mu.Lock()
+				p.untold = append(p.untold, c)
+				p.mu.Unlock()
 				r.end(schedule.Stop{Reason: schedule.ProviderLost, Message: err.Error()})
 			}
 		})
@@ -446,6 +469,11 @@ func attempt(ctx context.Context, s Skill, c *Call) (err error) {
 	return s.Do(ctx, c)
 }
 
+// at returns what a provider says of an execution that has come to a status.
+func (c *Call) at(status schedule.Status) *Execution {
+	return &Execution{ID: c.ID, Time: engram.Now(), Skill: c.Skill, Status: status, Caller: c.Caller, Started: c.Started, Epoch: c.Epoch, Progress: -1}
+}
+
 // report says how far an execution has come, until the memory has heard it or the lease is over.
 func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, more func(*Execution)) error {
 	c.mu.Lock()
@@ -453,11 +481,11 @@ func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, 
 	if more == nil && c.told {
 		return nil
 	}
-	e := Execution{ID: c.ID, Time: engram.Now(), Skill: c.Skill, Status: status, Caller: c.Caller, Started: c.Started, Epoch: c.Epoch, Progress: -1}
+	e := c.at(status)
 	if more != nil {
-		more(&e)
+		more(e)
 	}
-	u, err := p.codec.ExecutionUpdate(&e)
+	u, err := p.codec.ExecutionUpdate(e)
 	if err != nil {
 		return err
 	}

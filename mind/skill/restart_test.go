@@ -372,3 +372,49 @@ func TestProviderIsCutOff(t *testing.T) {
 		}
 	})
 }
+
+// cut is a server that a program cannot write to for some time.
+type cut struct {
+	*server.Server
+	off atomic.Bool
+}
+
+func (c *cut) Commit(ctx context.Context, all engram.Commit) ([]engram.UpdateResult, error) {
+	if c.off.Load() {
+		return nil, engram.Errorf(engram.Unavailable, "server", "the network is cut")
+	}
+	return c.Server.Commit(ctx, all)
+}
+
+// What a provider has begun is not begun again by it, though the memory was not reached to be told of that.
+func TestBegunIsNotBegunAgain(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		network := &cut{Server: r.Server}
+		var calls atomic.Int64
+		ctx, cancel := context.WithCancel(r.ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			err := open(network).Provide(ctx, "Arm", skill.ProvideOptions{}, skill.Skill{Name: "Wave", Do: func(ctx context.Context, _ *skill.Call) error {
+				if calls.Add(1) > 1 {
+					return nil
+				}
+				network.off.Store(true)
+				<-ctx.Done() // the lease cannot be renewed
+				time.AfterFunc(100*time.Millisecond, func() { network.off.Store(false) })
+				return context.Cause(ctx)
+			}})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		defer func() { cancel(); wg.Wait() }()
+		synctest.Wait()
+		e := r.wait(r.start(skill.Ask{Skill: "Arm/Wave"}))
+		if e.Status != schedule.Failed || e.Stop == nil || e.Stop.Reason != schedule.ProviderLost || calls.Load() != 1 {
+			t.Errorf("after %d calls it is %+v %+v", calls.Load(), e, e.Stop)
+		}
+		if e := r.wait(r.start(skill.Ask{Skill: "Arm/Wave"})); e.Status != schedule.Succeeded {
+			t.Errorf("the next is %+v", e)
+		}
+	})
+}

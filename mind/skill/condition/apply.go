@@ -311,7 +311,7 @@ func (s *Set) Present(now engram.Time, memory string, items []engram.Item) []Fir
 	}
 	fired := s.take()
 	for _, item := range items {
-		if entity := item.ID.Truncate(engram.LevelEntity); s.seen[entity] < item.Time {
+		if last, known := s.seen[item.ID.Truncate(engram.LevelEntity)]; !known || last < item.Time {
 			fired = append(fired, s.Apply(now, item)...)
 		}
 	}

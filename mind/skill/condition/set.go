@@ -193,7 +193,7 @@ func (s *Set) watch(now engram.Time, p engram.Pattern, where string, present Pre
 	g.add(w)
 	for _, item := range items {
 		entity := item.ID.Truncate(engram.LevelEntity)
-		if !w.matcher.Match(entity) || item.Time < s.seen[entity] {
+		if last, known := s.seen[entity]; !w.matcher.Match(entity) || known && item.Time < last {
 			continue
 		}
 		s.seen[entity] = item.Time
