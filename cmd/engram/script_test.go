@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
 			return nil
 		},
-		Condition: condition,
+		Condition: scriptCondition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"shared":   shared,
 			"serve":    serveInBackground,
@@ -56,9 +56,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition says whether one of the scripts' own conditions holds: [file:PATH], that a file
+// scriptCondition says whether one of the scripts' own conditions holds: [file:PATH], that a file
 // is there, and [long], that what takes long is run, too.
-func condition(which string) (bool, error) {
+func scriptCondition(which string) (bool, error) {
 	if path, ok := strings.CutPrefix(which, "file:"); ok {
 		_, err := os.Stat(path)
 		return err == nil, nil

@@ -25,7 +25,8 @@ func newSkillRun() *cobra.Command {
 		Short: "Have a skill executed, and wait until it has ended",
 		Long: `Asks for a skill, shows how far it has come, and prints what it returned. Values of parameters
 are JSON or plain text. ^C has the execution stop, and waits until it has; a second ^C does
-not wait. The exit code is 1 where it failed or was aborted.`,
+not wait. The exit code is 1 where it failed or was aborted. With --check or --dry-run nothing
+moves: what would come of it is told.`,
 		Example: `  engram skill run Arm/Wave times=3
   engram skill run Arm/MoveTo --parameters '{"location": "table"}' --time-limit 30s
   engram skill run Arm/Wave --detach`,
@@ -39,6 +40,8 @@ not wait. The exit code is 1 where it failed or was aborted.`,
 	f.Duration("time-limit", 0, "how long it may take; 0s is for ever (default: the skill's)")
 	f.String("caller", "", "who asks (default: the user)")
 	f.String("cause", "", "ID of what it is asked for because of, such as a speech command")
+	f.Bool("check", false, "only tell whether it could be called now, and what stands against it")
+	f.Bool("dry-run", false, "go as far as the call: wait for its turn and its resources, and do not call its provider")
 	f.Bool("detach", false, "do not wait: print the execution")
 	addOutputFormats(cmd, []string{"text", "json", "ndjson", "yaml"})
 	printing(cmd, skillRun)
@@ -59,6 +62,9 @@ func skillRun(cmd *cobra.Command, args []string, format string) error {
 	if err != nil {
 		return err
 	}
+	if ask.Rehearsal, err = rehearsalFlags(cmd); err != nil {
+		return err
+	}
 	h, err := skills.Start(cmd.Context(), ask)
 	if err != nil {
 		return err
@@ -77,12 +83,31 @@ func skillRun(cmd *cobra.Command, args []string, format string) error {
 		if err := printObject(cmd.OutOrStdout(), format, executionObject(e)); err != nil {
 			return err
 		}
+	} else if e.Rehearsal != skill.Real && e.Status == schedule.Succeeded {
+		if err := printLine(cmd.OutOrStdout(), span{text: visible(shortSkill(of) + ": " + e.Message)}); err != nil {
+			return err
+		}
 	} else if e.Result != nil {
 		if err := printFolded(cmd.OutOrStdout(), nil, span{text: visible(string(valueJSON(e.Result)))}); err != nil {
 			return err
 		}
 	}
 	return endOf(e)
+}
+
+// rehearsalFlags reads whether something is to move.
+func rehearsalFlags(cmd *cobra.Command) (skill.Rehearsal, error) {
+	check, _ := cmd.Flags().GetBool("check")
+	dry, _ := cmd.Flags().GetBool("dry-run")
+	switch {
+	case check && dry:
+		return 0, usagef("--check and --dry-run: one of them")
+	case check:
+		return skill.Check, nil
+	case dry:
+		return skill.DryRun, nil
+	}
+	return skill.Real, nil
 }
 
 // endOf returns why an execution did not succeed.

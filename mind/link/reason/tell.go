@@ -94,7 +94,7 @@ func (s *story) deed(t *thing) error {
 	case t.typ == activity:
 		w.add(" has been going on since %s", s.at(t.start()))
 	case t.isOver():
-		w.add(" was run at %s", s.at(t.start()))
+		w.add(" was %s at %s", t.done(), s.at(t.start()))
 	default:
 		w.add(" has been %s since %s", strings.ToLower(orNothing(t.key("status"))), s.at(t.start()))
 	}
@@ -200,6 +200,14 @@ func (t *thing) end() engram.Time {
 	return t.ended
 }
 
+// done says in a word what was done with a skill.
+func (t *thing) done() string {
+	if r := t.key("rehearsal"); r != "" && r != "Real" {
+		return "rehearsed" // nothing has moved
+	}
+	return "run"
+}
+
 // why adds the reasons of an activity: who called it, and what that rests on.
 func (s *story) why(w *words, t *thing) {
 	met := map[*thing]bool{}
@@ -221,6 +229,10 @@ func (s *story) why(w *words, t *thing) {
 		switch {
 		case because != nil:
 			w.add(",%s because ", and)
+			if c := t.to("condition"); c != nil {
+				w.rests(c)
+				w.add("the condition %s of %s was fulfilled: ", c.id.Entity(), c.id.ProviderSegment())
+			}
 			s.because(w, because, 0)
 		case t.text("caller") != "":
 			w.add(",%s because %s asked for it", and, t.text("caller"))

@@ -1,0 +1,40 @@
+package condition
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// A term is read as it is written.
+func TestTermsAreReadAsTheyAreWritten(t *testing.T) {
+	for text, want := range map[string]Term{
+		"some M/A":              {Of: engram.MustPattern("M/A")},
+		"no M/A/*/cup":          {Of: engram.MustPattern("M/A/*/cup"), None: true},
+		"some M/A where a == 1": {Of: engram.MustPattern("M/A"), Where: "a == 1"},
+		`no M/A/p/~x|y where text == "no within 5s" within 1m0s`: {Of: engram.MustPattern("M/A/p/~x|y"), Where: `text == "no within 5s"`, None: true, Within: time.Minute},
+		`some M/A where text == " within 5s "`:                   {Of: engram.MustPattern("M/A"), Where: `text == " within 5s "`},
+	} {
+		got, err := ParseTerm(text)
+		if err != nil || got.String() != want.String() || got.String() != text || got.None != want.None || got.Within != want.Within || got.Where != want.Where {
+			t.Errorf("%q is read as %+v, %v; written it is %q", text, got, err, got.String())
+		}
+	}
+	if got, err := ParseTerm("M/A where x"); err != nil || got.None || got.Where != "x" {
+		t.Errorf("without a quantity: %+v %v", got, err)
+	}
+	for _, text := range []string{"", "no", "M", "M/A where ==", "M/A within -5s", "every M/A"} {
+		if got, err := ParseTerm(text); engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("%q is read as %+v: %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]Trigger{"edge": Edge, "each-update": EachUpdate, "Level": Level} {
+		if got, err := ParseTrigger(text); err != nil || got != want {
+			t.Errorf("%s is %v: %v", text, got, err)
+		}
+	}
+	if _, err := ParseTrigger("often"); engram.CodeOf(err) != engram.Invalid {
+		t.Error(err)
+	}
+}
