@@ -31,6 +31,9 @@ func openSkills(cmd *cobra.Command) (*client.Client, *skill.Skills, error) {
 	if err != nil {
 		m.Close()
 	}
+	if engram.CodeOf(err) == engram.NotFound {
+		err = engram.Errorf(engram.NotFound, "Skill", "no server has the memory; 'engram serve --memory Skill' does")
+	}
 	return m, skills, err
 }
 

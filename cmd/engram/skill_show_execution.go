@@ -175,7 +175,7 @@ func (s *shownExecution) timelineTable() *table {
 	for _, e := range s.timeline {
 		status := statusCell(e.Status)
 		status.shown = statusWord(e)
-		t.add(e.Time, status, progressText(e), e.Message)
+		t.add(e.Time, status, progressText(e), watchText(e))
 	}
 	return t
 }
