@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 
 func newSkill() *cobra.Command {
 	cmd := &cobra.Command{Use: "skill", Short: "See what the robot can do, have it done, and see what came of it"}
-	cmd.AddCommand(newSkillLs(), newSkillRun(), newSkillAbort(), newSkillHistory(), newSkillCondition(), newSkillSwitch(true), newSkillSwitch(false))
+	cmd.AddCommand(newSkillLs(), newSkillRun(), newSkillAbort(), newSkillShow(), newSkillWatch(), newSkillHistory(), newSkillCondition(), newSkillSwitch(true), newSkillSwitch(false))
 	return cmd
 }
 
@@ -29,6 +30,9 @@ func openSkills(cmd *cobra.Command) (*client.Client, *skill.Skills, error) {
 	skills, err := skill.Open(cmd.Context(), m)
 	if err != nil {
 		m.Close()
+	}
+	if engram.CodeOf(err) == engram.NotFound {
+		err = engram.Errorf(engram.NotFound, "Skill", "no server has the memory; 'engram serve --memory Skill' does")
 	}
 	return m, skills, err
 }
@@ -61,6 +65,20 @@ type offerJSON struct {
 	LeaseUntil    engram.Time `json:"lease_until,omitempty"`
 }
 
+func offerObject(o *skill.Offer) offerJSON {
+	j := offerJSON{
+		Skill: shortSkill(o.ID), State: o.State(), Text: o.Text, ParameterType: o.ParameterType, ResultType: o.ResultType,
+		Resources: o.Resources, Priority: o.Priority, LeaseUntil: o.Until,
+	}
+	if o.TimeLimit > 0 {
+		j.TimeLimit = o.TimeLimit.String()
+	}
+	for _, e := range o.Active {
+		j.Active = append(j.Active, e.ID.String())
+	}
+	return j
+}
+
 // shortSkill returns a skill's name as people type it.
 func shortSkill(id engram.ID) string {
 	return engram.EscapeName(id.ProviderSegment()) + "/" + engram.EscapeName(id.Entity())
@@ -86,17 +104,7 @@ func skillLs(cmd *cobra.Command, args []string, format string) error {
 	all := []offerJSON{}
 	for _, o := range offers {
 		t.add(shortSkill(o.ID), state(o.State()), len(o.Active), strings.Join(o.Resources, ", "), o.Text)
-		j := offerJSON{
-			Skill: shortSkill(o.ID), State: o.State(), Text: o.Text, ParameterType: o.ParameterType, ResultType: o.ResultType,
-			Resources: o.Resources, Priority: o.Priority, LeaseUntil: o.Until,
-		}
-		if o.TimeLimit > 0 {
-			j.TimeLimit = o.TimeLimit.String()
-		}
-		for _, e := range o.Active {
-			j.Active = append(j.Active, e.ID.String())
-		}
-		all = append(all, j)
+		all = append(all, offerObject(o))
 	}
 	if len(all) == 0 {
 		cmd.PrintErrln("engram: no provider has offered a skill")
@@ -197,9 +205,11 @@ func took(e *skill.Execution) string {
 // statusCell is the cell of a status.
 func statusCell(s schedule.Status) cell {
 	c := text(s.String())
-	c.look = &look{style: map[schedule.Status]style{schedule.Succeeded: good, schedule.Failed: bad, schedule.Aborted: warning, schedule.Stopping: warning}[s]}
+	c.look = &look{style: statusStyles[s]}
 	return c
 }
+
+var statusStyles = map[schedule.Status]style{schedule.Succeeded: good, schedule.Failed: bad, schedule.Aborted: warning, schedule.Stopping: warning}
 
 func skillHistory(cmd *cobra.Command, args []string, format string) error {
 	start, err := sinceFlag(cmd)
@@ -240,16 +250,23 @@ func skillHistory(cmd *cobra.Command, args []string, format string) error {
 		cmd.PrintErrf("engram: %s before these; --latest 0 shows all\n", countOf(uint64(len(all)-latest), "execution"))
 		all = all[len(all)-latest:]
 	}
-	t := &table{header: []string{"STARTED", "EXECUTION", "STATUS", "TOOK", "CALLER", "MESSAGE"}, right: []bool{3: true}, spare: []string{"CALLER", "TOOK"}, folded: true}
 	objects := []executionJSON{}
 	for _, e := range all {
-		t.add(e.Started, shortSkill(e.ID), statusCell(e.Status), took(e), e.Caller, e.Message)
 		objects = append(objects, executionObject(e))
 	}
 	if len(objects) == 0 {
 		cmd.PrintErrln("engram: nothing was executed")
 	}
-	return print(cmd.OutOrStdout(), format, t, objects)
+	return print(cmd.OutOrStdout(), format, executionsTable(all), objects)
+}
+
+// executionsTable is a table of executions, a line each.
+func executionsTable(all []*skill.Execution) *table {
+	t := &table{header: []string{"STARTED", "EXECUTION", "STATUS", "TOOK", "CALLER", "MESSAGE"}, right: []bool{3: true}, spare: []string{"CALLER", "TOOK"}, folded: true}
+	for _, e := range all {
+		t.add(e.Started, shortSkill(e.ID), statusCell(e.Status), took(e), e.Caller, e.Message)
+	}
+	return t
 }
 
 func newSkillSwitch(on bool) *cobra.Command {
@@ -274,10 +291,7 @@ func newSkillSwitch(on bool) *cobra.Command {
 		}
 		defer m.Close()
 		message, _ := cmd.Flags().GetString("message")
-		if err := skills.Enable(cmd.Context(), of, on, "operator", message); err != nil {
-			return err
-		}
-		return nil
+		return withNear(cmd.Context(), m, skills.Enable(cmd.Context(), of, on, "operator", message), of)
 	}
 	return cmd
 }
@@ -298,15 +312,20 @@ func parseSkill(arg string) (engram.ID, error) {
 }
 
 // completeSkills completes the names of skills.
-func completeSkills(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+func completeSkills(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	m, skills, err := openSkills(cmd)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer m.Close()
-	offers, _ := skills.Offers(cmd.Context(), engram.MustPattern("Skill/Description"))
+	return skillNames(cmd.Context(), skills), cobra.ShellCompDirectiveNoFileComp
+}
+
+// skillNames returns the names of skills, as shells complete them.
+func skillNames(ctx context.Context, skills *skill.Skills) (names []string) {
+	offers, _ := skills.Offers(ctx, engram.MustPattern("Skill/Description")) // nothing is completed otherwise
 	for _, o := range offers {
 		names = append(names, shortSkill(o.ID)+"\t"+o.Text)
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }

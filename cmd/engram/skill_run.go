@@ -67,7 +67,7 @@ func skillRun(cmd *cobra.Command, args []string, format string) error {
 	}
 	h, err := skills.Start(cmd.Context(), ask)
 	if err != nil {
-		return err
+		return withNear(cmd.Context(), m, err, of)
 	}
 	if detach, _ := cmd.Flags().GetBool("detach"); detach {
 		if format == "text" {
@@ -128,10 +128,7 @@ func endOf(e *skill.Execution) error {
 func follow(cmd *cobra.Command, h *skill.Handle) (*skill.Execution, error) {
 	said := ""
 	tell := func(e *skill.Execution) {
-		text := e.Status.String()
-		if e.Status == schedule.Preparing && e.Called == 0 {
-			text = "Waiting"
-		}
+		text := statusWord(e)
 		if e.Progress > 0 && !e.Status.Ended() {
 			text += fmt.Sprintf(" %.0f %%", 100*e.Progress)
 		}
@@ -274,13 +271,9 @@ stands still, or cannot move anything any more. One that waits has ended at once
 	cmd.Flags().String("message", "", "why, for people")
 	cmd.Flags().Bool("detach", false, "do not wait")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		text := args[0]
-		if !strings.HasPrefix(text, "Skill/Execution/") {
-			text = "Skill/Execution/" + text
-		}
-		id, err := engram.Parse(text)
-		if err != nil || id.Level() != engram.LevelEntity {
-			return usagef("%s: name an execution as PROVIDER/NAME; 'engram skill history' lists them", args[0])
+		id, err := parseExecution(args[0])
+		if err != nil {
+			return err
 		}
 		m, skills, err := openSkills(cmd)
 		if err != nil {
@@ -290,7 +283,7 @@ stands still, or cannot move anything any more. One that waits has ended at once
 		h := skills.Follow(id)
 		message, _ := cmd.Flags().GetString("message")
 		if err := h.Abort(cmd.Context(), message); err != nil {
-			return err
+			return withNear(cmd.Context(), m, err, id)
 		}
 		if detach, _ := cmd.Flags().GetBool("detach"); detach {
 			return nil

@@ -26,6 +26,7 @@ type table struct {
 	verbatim bool     // the header is not: it has names, which CSV has as they are
 	right    []bool   // columns aligned to the right
 	spare    []string // the columns that a narrow terminal goes without, in this order
+	whole    string   // the format of -o that has all columns; csv if it is empty
 	folded   bool     // the last column has sentences, which a terminal has on several lines
 	rows     [][]cell
 }
@@ -187,7 +188,7 @@ func (t *table) write(w io.Writer) error {
 		}
 	}
 	if len(left) > 0 && len(t.rows) > 0 {
-		return printFolded(w, nil, span{faint, "(" + listed(left, "and") + ": on a wider terminal, or with -o csv)"})
+		return printFolded(w, nil, span{faint, "(" + listed(left, "and") + ": on a wider terminal, or with -o " + cmp.Or(t.whole, "csv") + ")"})
 	}
 	return nil
 }

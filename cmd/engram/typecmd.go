@@ -93,18 +93,23 @@ func newTypeShow() *cobra.Command {
 			return nil
 		}
 		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "OPTIONAL", "DOC"}, right: []bool{true}, folded: true}
-		var members []memberJSON
 		for _, mem := range t.Members() {
-			members = append(members, memberJSON{mem.Number, mem.Name, mem.Type, mem.Optional, mem.Doc})
 			optional := cellOf("", "false")
 			if mem.Optional {
 				optional = cellOf("optional", "true")
 			}
 			tab.add(strconv.Itoa(int(mem.Number)), mem.Name, mem.Type, optional, strings.Join(strings.Fields(mem.Doc), " "))
 		}
-		return print(cmd.OutOrStdout(), format, tab, members)
+		return print(cmd.OutOrStdout(), format, tab, memberObjects(t.Members()))
 	})
 	return cmd
+}
+
+func memberObjects(all []idf.Member) (objects []memberJSON) {
+	for _, m := range all {
+		objects = append(objects, memberJSON{m.Number, m.Name, m.Type, m.Optional, m.Doc})
+	}
+	return objects
 }
 
 // printWithImports prints the .proto text of a type and of all that it imports.

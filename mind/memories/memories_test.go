@@ -47,6 +47,8 @@ var segments = map[string]string{
 	"Skill/Execution":               "engram.skill.Execution",
 	"Skill/Activity":                "engram.skill.Activity",
 	"Skill/Transition":              "engram.skill.Transition",
+	"Skill/Plan":                    "engram.skill.Plan",
+	"Skill/Trajectory":              "engram.skill.Trajectory",
 	"Navigation/Location":           "engram.navigation.Location",
 	"Navigation/Graph":              "engram.navigation.Graph",
 	"Navigation/Costmap":            "foxglove.Grid",

@@ -65,6 +65,8 @@ var policies = map[string]map[string]policy.Policy{
 		"Execution":   every(deeds),
 		"Activity":    every(deeds),
 		"Transition":  every(deeds),
+		"Plan":        every(deeds),
+		"Trajectory":  rarely(deeds),
 	},
 	"Navigation": {
 		"Location": rarely(deeds),

@@ -9,12 +9,13 @@ import (
 )
 
 // Skill is what the robot can do and what it did. An entity of Description and
-// Transition is a skill, an entity of Execution one execution of a skill, and one of Activity a span of time with a name.
+// Transition is a skill, an entity of Execution one execution of a skill, one of Activity a span of time with a name, one of
+// Plan a plan, and one of Trajectory a motion that was defined before.
 func Skill() server.Memory {
 	const name = "Skill"
 	return server.Memory{
 		Name:  name,
-		Doc:   "skills, their executions and how those went",
+		Doc:   "skills, plans, motions, executions and how those went",
 		Types: typesIn("skill"),
 		Hooks: executor.New().Hooks(),
 		Segments: []engram.CoreSegment{
@@ -32,6 +33,9 @@ func Skill() server.Memory {
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
 			logged(segment(name, "Transition", "engram.skill.Transition",
 				engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 4 * mib})),
+			logged(segment(name, "Plan", "engram.skill.Plan",
+				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
+			logged(segment(name, "Trajectory", "engram.skill.Trajectory", forever(16))),
 		},
 		Bounds: engram.Bounds{MaxBytes: 48 * mib, MaxCount: 200_000},
 	}

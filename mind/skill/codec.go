@@ -214,10 +214,10 @@ func (c *Codec) AbortUpdate(entity, of engram.ID, caller, message string, at eng
 	return c.encode(typeAbort, entity, at, members{"execution": of, "caller": caller, "message": message})
 }
 
-// Switch reads whether a skill is enabled.
-func (c *Codec) Switch(entity engram.ID, all []engram.Instance) (of engram.ID, enabled bool, err error) {
+// Switch reads whether a skill is enabled, and why.
+func (c *Codec) Switch(entity engram.ID, all []engram.Instance) (of engram.ID, enabled bool, message string, err error) {
 	m, err := c.decode(typeSwitch, all, entity)
-	return m.link("skill").Truncate(engram.LevelEntity), m.is("enabled"), err
+	return m.link("skill").Truncate(engram.LevelEntity), m.is("enabled"), m.text("message"), err
 }
 
 // SwitchUpdate writes whether a skill is enabled, and why.

@@ -10,10 +10,19 @@ import (
 // Offer is a skill as it stands.
 type Offer struct {
 	Description
-	Enabled bool
-	Present bool        // its provider's lease holds
-	Until   engram.Time // the end of that lease, or when it was
-	Active  []*Execution
+	Enabled  bool
+	Switched *Switched   // who enabled or disabled it last; nil if nobody did
+	Present  bool        // its provider's lease holds
+	Lease    Lease       // the last of its provider, zero if it had none
+	Until    engram.Time // the end of that lease, or when it was
+	Active   []*Execution
+}
+
+// Switched is that somebody has enabled or disabled a skill.
+type Switched struct {
+	Who     string
+	Time    engram.Time
+	Message string
 }
 
 // State says in a word whether the skill can be executed.
@@ -47,11 +56,10 @@ func (s *Skills) Offers(ctx context.Context, p engram.Pattern) ([]*Offer, error)
 	if r, err = latest(engram.MustPattern("Skill/Switch")); err != nil {
 		return nil, err
 	}
-	newest := map[engram.ID]engram.Time{}
 	for item := range r.All() {
-		skill, on, err := s.codec.Switch(item.ID.Truncate(engram.LevelEntity), item.Instances)
-		if o := of[skill]; err == nil && o != nil && item.Time >= newest[skill] {
-			o.Enabled, newest[skill] = on, item.Time
+		skill, on, why, err := s.codec.Switch(item.ID.Truncate(engram.LevelEntity), item.Instances)
+		if o := of[skill]; err == nil && o != nil && (o.Switched == nil || item.Time >= o.Switched.Time) {
+			o.Enabled, o.Switched = on, &Switched{item.ID.ProviderSegment(), item.Time, why}
 		}
 	}
 	if r, err = latest(engram.MustPattern("Skill/Provider")); err != nil {
@@ -66,7 +74,7 @@ func (s *Skills) Offers(ctx context.Context, p engram.Pattern) ([]*Offer, error)
 		until := item.Arrived.Add(l.Lease)
 		for _, o := range all {
 			if o.ID.ProviderSegment() == item.ID.ProviderSegment() {
-				o.Until, o.Present = until, !l.Ended && until > now
+				o.Lease, o.Until, o.Present = l, until, !l.Ended && until > now
 			}
 		}
 	}
@@ -85,7 +93,12 @@ func (s *Skills) Offers(ctx context.Context, p engram.Pattern) ([]*Offer, error)
 
 // Executions returns executions as they were last, in the order in which they were begun. What cannot be read is left out.
 func (s *Skills) Executions(ctx context.Context, p engram.Pattern, of engram.SnapshotSelector) ([]*Execution, error) {
-	r, err := s.svc.Query(ctx, p.Select(of))
+	return s.executions(ctx, p.Select(of))
+}
+
+// executions returns the executions of an answer, each by the last of its snapshots there.
+func (s *Skills) executions(ctx context.Context, q engram.Query) ([]*Execution, error) {
+	r, err := s.svc.Query(ctx, q)
 	if err != nil {
 		return nil, err
 	}

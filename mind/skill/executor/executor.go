@@ -309,7 +309,7 @@ func (x *Executor) restore(ctx context.Context) error {
 	}
 	off := map[engram.ID]bool{}
 	err = latest("Switch", func(entity engram.ID, s engram.Item) error {
-		if of, on, err := x.codec.Switch(entity, s.Instances); err == nil && s.Time >= x.switched[of] {
+		if of, on, _, err := x.codec.Switch(entity, s.Instances); err == nil && s.Time >= x.switched[of] {
 			off[of], x.switched[of] = !on, s.Time
 		}
 		return nil

@@ -189,7 +189,7 @@ func (x *Executor) enable(ctx context.Context, u engram.EntityUpdate, store put)
 	if plainly(ctx) || x.svc == nil {
 		return store(u)
 	}
-	of, on, err := x.codec.Switch(u.Entity, u.Instances)
+	of, on, _, err := x.codec.Switch(u.Entity, u.Instances)
 	if err != nil {
 		return err
 	}
