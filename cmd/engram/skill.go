@@ -142,6 +142,8 @@ type executionJSON struct {
 	Result    json.RawMessage `json:"result,omitempty"`
 	Failure   *failureJSON    `json:"failure,omitempty"`
 	Stop      *stopJSON       `json:"stop,omitempty"`
+	Condition string          `json:"condition,omitempty"`
+	Rehearsal string          `json:"rehearsal,omitempty"`
 }
 
 type failureJSON struct {
@@ -174,6 +176,12 @@ func executionObject(e *skill.Execution) executionJSON {
 	}
 	if !e.Cause.IsRoot() {
 		j.Cause = e.Cause.String()
+	}
+	if !e.Condition.IsRoot() {
+		j.Condition = e.Condition.String()
+	}
+	if e.Rehearsal != skill.Real {
+		j.Rehearsal = e.Rehearsal.String()
 	}
 	if e.Result != nil {
 		j.Result = valueJSON(e.Result)

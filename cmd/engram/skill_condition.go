@@ -163,36 +163,50 @@ func conditionLs(cmd *cobra.Command, _ []string, format string) error {
 	t := &table{header: []string{"CONDITION", "SKILL", "STATE", "TRIGGER", "WHEN", "TROUBLE"}, spare: []string{"TRIGGER", "TROUBLE"}, folded: true}
 	objects := []conditionJSON{}
 	for _, c := range all {
-		j := conditionJSON{
-			Condition: shortSkill(c.ID), Skill: shortSkill(c.Skill), State: stateOf(c), Where: c.Where, Trigger: c.Trigger.String(), OncePer: c.OncePer,
-			FromUpdate: c.FromUpdate, Trouble: c.Trouble,
-		}
-		var when []string
-		if len(c.On.Levels) > 0 {
-			j.On = c.On.String()
-			on := condition.Term{Of: c.On, Where: c.Where}
-			when = append(when, strings.TrimPrefix(on.String(), "some "))
-		}
-		for i := range c.All {
-			j.All = append(j.All, c.All[i].String())
-			when = append(when, c.All[i].String())
-		}
-		if c.Hold > 0 {
-			j.Hold = c.Hold.String()
-		}
-		if c.Pause > 0 {
-			j.Pause = c.Pause.String()
-		}
-		if c.Parameters != nil {
-			j.Parameters = valueJSON(c.Parameters)
-		}
-		t.add(j.Condition, j.Skill, j.State, j.Trigger, strings.Join(when, "; "), c.Trouble)
+		j := conditionObject(c)
+		t.add(j.Condition, j.Skill, j.State, j.Trigger, whenText(c), c.Trouble)
 		objects = append(objects, j)
 	}
 	if len(objects) == 0 {
 		cmd.PrintErrln("engram: there is no condition; 'engram skill condition set' adds one")
 	}
 	return print(cmd.OutOrStdout(), format, t, objects)
+}
+
+// whenText says what fulfils a condition.
+func whenText(c *skill.Condition) string {
+	var when []string
+	if len(c.On.Levels) > 0 {
+		on := condition.Term{Of: c.On, Where: c.Where}
+		when = append(when, strings.TrimPrefix(on.String(), "some "))
+	}
+	for i := range c.All {
+		when = append(when, c.All[i].String())
+	}
+	return strings.Join(when, "; ")
+}
+
+func conditionObject(c *skill.Condition) conditionJSON {
+	j := conditionJSON{
+		Condition: shortSkill(c.ID), Skill: shortSkill(c.Skill), State: stateOf(c), Where: c.Where, Trigger: c.Trigger.String(), OncePer: c.OncePer,
+		FromUpdate: c.FromUpdate, Trouble: c.Trouble,
+	}
+	if len(c.On.Levels) > 0 {
+		j.On = c.On.String()
+	}
+	for i := range c.All {
+		j.All = append(j.All, c.All[i].String())
+	}
+	if c.Hold > 0 {
+		j.Hold = c.Hold.String()
+	}
+	if c.Pause > 0 {
+		j.Pause = c.Pause.String()
+	}
+	if c.Parameters != nil {
+		j.Parameters = valueJSON(c.Parameters)
+	}
+	return j
 }
 
 func newConditionSwitch(on bool) *cobra.Command {

@@ -46,11 +46,15 @@ func (s *shownExecution) print(w io.Writer) error {
 	b.head(shortSkill(s.ID), "")
 	b.line("skill", shortSkill(s.Skill), plain)
 	b.line("status", s.statusText(), statusStyles[s.Status])
+	if s.Rehearsal != skill.Real {
+		b.line("rehearsal", s.Rehearsal.String()+": nothing has moved", plain)
+	}
 	if s.Failure == nil || s.Failure.Message != s.Message {
 		b.line("message", s.Message, plain)
 	}
 	b.line("caller", s.Caller, plain)
 	b.line("cause", idText(s.Cause), plain)
+	b.line("condition", idText(s.Condition), plain)
 	b.line("request", cmp.Or(idText(s.Request), "none: it was only noted"), plain)
 	b.line("parameters", valuesText(s.Parameters), plain)
 	b.line("result", valuesText(s.Result), plain)

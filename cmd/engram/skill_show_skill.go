@@ -16,6 +16,7 @@ import (
 	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/internal/words"
 	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
 )
 
 // shownSkill is all that is shown of a skill.
@@ -23,6 +24,7 @@ type shownSkill struct {
 	*skill.Offer
 	takes, gives shownType
 	last         []*skill.Execution // oldest first
+	conditions   []*skill.Condition // that have it executed
 }
 
 // shownType is what a skill takes or gives.
@@ -44,6 +46,15 @@ func readSkill(ctx context.Context, m *client.Client, skills *skill.Skills, o *s
 	}
 	if s.last, err = skills.ExecutionsOf(ctx, o.ID); err != nil {
 		return nil, err
+	}
+	all, err := skills.Conditions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if c.Skill == o.ID {
+			s.conditions = append(s.conditions, c)
+		}
 	}
 	if latest > 0 {
 		s.last = s.last[max(0, len(s.last)-latest):]
@@ -95,10 +106,30 @@ func (s *shownSkill) print(w io.Writer) error {
 	for _, id := range s.Subskills {
 		b.line("calls", shortSkill(id), plain)
 	}
+	for i := range s.Requires {
+		b.line("requires", requiredText(&s.Requires[i]), plain)
+	}
+	for _, c := range s.conditions {
+		b.line("condition", shortSkill(c.ID)+", "+stateOf(c)+": "+whenText(c), plain)
+	}
 	b.table(membersTable("PARAMETER", &s.takes, s.Defaults))
 	b.table(membersTable("RESULT", &s.gives, nil))
 	b.table(executionsTable(s.last))
 	return b.err
+}
+
+// requiredText says what must hold.
+func requiredText(t *condition.Term) string {
+	demand := *t
+	demand.Text = ""
+	text := demand.String()
+	if t.Text != "" {
+		text = t.Text + ": " + text
+	}
+	if t.Lasting {
+		text += ", as long as it is executed"
+	}
+	return text
 }
 
 // stateText says whether the skill can be executed, and why it cannot.
@@ -191,6 +222,8 @@ type skillJSON struct {
 	Preemptible bool            `json:"preemptible"`
 	Repeatable  bool            `json:"repeatable"`
 	Subskills   []string        `json:"subskills,omitempty"`
+	Requires    []string        `json:"requires,omitempty"`
+	Conditions  []conditionJSON `json:"conditions,omitempty"`
 	Executions  []executionJSON `json:"executions"`
 }
 
@@ -228,6 +261,12 @@ func (s *shownSkill) object() skillJSON {
 	}
 	for _, id := range s.Subskills {
 		j.Subskills = append(j.Subskills, shortSkill(id))
+	}
+	for i := range s.Requires {
+		j.Requires = append(j.Requires, requiredText(&s.Requires[i]))
+	}
+	for _, c := range s.conditions {
+		j.Conditions = append(j.Conditions, conditionObject(c))
 	}
 	for _, e := range s.last {
 		j.Executions = append(j.Executions, executionObject(e))

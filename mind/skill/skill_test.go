@@ -134,7 +134,7 @@ func TestRun(t *testing.T) {
 			}
 			seen = append(seen, fmt.Sprint(e.Status, " ", e.Progress))
 		}
-		if len(seen) < 12 || seen[0] != "Preparing -1" || !slices.Contains(seen[1:3], "Running 0") || seen[len(seen)-1] != "Succeeded 0.9" {
+		if len(seen) < 12 || seen[0] != "Preparing -1" || !slices.Contains(seen[1:3], "Running 0") || seen[len(seen)-1] != "Succeeded 1" {
 			t.Errorf("its history is %q", seen)
 		}
 		if _, err := open(r.Server).Follow(engram.MustID("Skill/Execution/Arm/never")).Wait(r.ctx, nil); engram.CodeOf(err) != engram.NotFound {

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -35,6 +36,16 @@ const (
 	Check                   // it is told at once whether it could be called now
 	DryRun                  // it waits for its turn and its resources, and its provider is not called
 )
+
+var rehearsals = [...]string{"Real", "Check", "DryRun"}
+
+// String returns the rehearsal as engram.skill.Rehearsal has it.
+func (r Rehearsal) String() string {
+	if int(r) < len(rehearsals) {
+		return rehearsals[r]
+	}
+	return strconv.Itoa(int(r))
+}
 
 // Request is that somebody asks for a skill, an entity of Skill/Request.
 type Request struct {

@@ -285,6 +285,9 @@ func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put)
 	if said.Result != nil {
 		rec.Result = said.Result
 	}
+	if report.Status == schedule.Succeeded && rec.Progress >= 0 {
+		rec.Progress = 1
+	}
 	if rec.Failure = said.Failure; rec.Failure == nil && report.Status == schedule.Failed {
 		rec.Failure = &skill.Failure{Message: said.Message}
 	}
