@@ -42,6 +42,7 @@ moves: what would come of it is told.`,
 	f.String("cause", "", "ID of what it is asked for because of, such as a speech command")
 	f.Bool("check", false, "only tell whether it could be called now, and what stands against it")
 	f.Bool("dry-run", false, "go as far as the call: wait for its turn and its resources, and do not call its provider")
+	f.String("on-caller-gone", "continue", "continue, or abort: what becomes of it if this command is killed")
 	f.Bool("detach", false, "do not wait: print the execution")
 	addOutputFormats(cmd, []string{"text", "json", "ndjson", "yaml"})
 	printing(cmd, skillRun)
@@ -65,11 +66,20 @@ func skillRun(cmd *cobra.Command, args []string, format string) error {
 	if ask.Rehearsal, err = rehearsalFlags(cmd); err != nil {
 		return err
 	}
+	detach, _ := cmd.Flags().GetBool("detach")
+	switch gone, _ := cmd.Flags().GetString("on-caller-gone"); {
+	case gone == "abort" && detach:
+		return usagef("--on-caller-gone abort and --detach: one of them")
+	case gone == "abort":
+		ask.CallerLease = skill.DefaultCallerLease
+	case gone != "continue":
+		return usagef("--on-caller-gone %s: continue or abort", gone)
+	}
 	h, err := skills.Start(cmd.Context(), ask)
 	if err != nil {
 		return withNear(cmd.Context(), m, err, of)
 	}
-	if detach, _ := cmd.Flags().GetBool("detach"); detach {
+	if detach {
 		if format == "text" {
 			return printLine(cmd.OutOrStdout(), span{text: visible(h.ID.String())})
 		}

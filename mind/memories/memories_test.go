@@ -43,6 +43,7 @@ var segments = map[string]string{
 	"Skill/Abort":                   "engram.skill.Abort",
 	"Skill/Provider":                "engram.skill.Provider",
 	"Skill/Switch":                  "engram.skill.Switch",
+	"Skill/Caller":                  "engram.skill.Caller",
 	"Skill/Condition":               "engram.skill.Condition",
 	"Skill/Execution":               "engram.skill.Execution",
 	"Skill/Activity":                "engram.skill.Activity",

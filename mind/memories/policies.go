@@ -60,6 +60,7 @@ var policies = map[string]map[string]policy.Policy{
 		"Abort":       every(deeds),
 		"Provider":    {Record: policy.Rate, MaxRate: 0.1},
 		"Switch":      every(deeds),
+		"Caller":      {Record: policy.Never},
 		"Condition":   every(deeds),
 		"Description": rarely(deeds),
 		"Execution":   every(deeds),

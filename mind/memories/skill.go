@@ -24,6 +24,7 @@ func Skill() server.Memory {
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
 			logged(segment(name, "Abort", "engram.skill.Abort",
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
+			segment(name, "Caller", "engram.skill.Caller", engram.Bounds{MaxCount: 1, MaxAge: time.Hour}),
 			logged(segment(name, "Provider", "engram.skill.Provider", forever(16))),
 			logged(segment(name, "Switch", "engram.skill.Switch", forever(16))),
 			logged(segment(name, "Condition", "engram.skill.Condition", forever(16))),

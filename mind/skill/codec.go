@@ -23,6 +23,7 @@ const (
 	typeProvider    = "engram.skill.Provider"
 	typeSwitch      = "engram.skill.Switch"
 	typeCondition   = "engram.skill.Condition"
+	typeCaller      = "engram.skill.Caller"
 )
 
 // NewCodec returns a codec with the types of a memory.
@@ -30,7 +31,7 @@ func NewCodec(ctx context.Context, types interface {
 	Type(ctx context.Context, name string) (engram.TypeDef, error)
 }) (*Codec, error) {
 	c := &Codec{types: map[string]*idf.Type{}}
-	for _, name := range []string{typeDescription, typeRequest, typeAbort, typeExecution, typeProvider, typeSwitch, typeCondition} {
+	for _, name := range []string{typeDescription, typeRequest, typeAbort, typeExecution, typeProvider, typeSwitch, typeCondition, typeCaller} {
 		def, err := types.Type(ctx, name)
 		if err != nil {
 			return nil, err
@@ -51,6 +52,29 @@ func (m members) time(name string) engram.Time    { v, _ := m[name].(engram.Time
 func (m members) span(name string) time.Duration  { v, _ := m[name].(time.Duration); return v }
 func (m members) is(name string) bool             { v, _ := m[name].(bool); return v }
 func (m members) dict(name string) map[string]any { v, _ := m[name].(map[string]any); return v }
+
+// textDict reads a dict of texts; nil if it is empty.
+func (m members) textDict(name string) map[string]string {
+	var all map[string]string
+	for key, v := range m.dict(name) {
+		if text, ok := v.(string); ok {
+			if all == nil {
+				all = map[string]string{}
+			}
+			all[key] = text
+		}
+	}
+	return all
+}
+
+// dictOf writes a dict of texts.
+func dictOf(texts map[string]string) map[string]any {
+	all := map[string]any{}
+	for key, text := range texts {
+		all[key] = text
+	}
+	return all
+}
 
 func (m members) links(name string) (all []engram.ID) {
 	list, _ := m[name].([]any)
@@ -146,7 +170,7 @@ func (c *Codec) Description(entity engram.ID, all []engram.Instance) (*Descripti
 		return nil, err
 	}
 	return &Description{
-		ID: entity, Requires: requires, Text: m.text("description"), ParameterType: m.text("parameter_type"), ResultType: m.text("result_type"),
+		ID: entity, Requires: requires, Resolves: m.textDict("resolves"), Text: m.text("description"), ParameterType: m.text("parameter_type"), ResultType: m.text("result_type"),
 		Defaults: m.dict("default_parameters"), TimeLimit: m.span("timeout"), Resources: m.texts("resources"), Subskills: m.links("subskills"),
 		Priority: int(m.number("priority")), StopWithin: m.span("stop_within"), Preemptible: m.is("preemptible"), Repeatable: m.is("repeatable"),
 	}, nil
@@ -157,7 +181,7 @@ func (c *Codec) DescriptionUpdate(d *Description, at engram.Time) (engram.Entity
 	m := members{
 		"name": d.ID.Entity(), "description": d.Text, "skill_provider": d.ID.ProviderSegment(), "parameter_type": d.ParameterType, "result_type": d.ResultType,
 		"resources": textsOf(d.Resources), "subskills": linksOf(d.Subskills), "priority": int32(d.Priority), "preemptible": d.Preemptible, "repeatable": d.Repeatable,
-		"requires": termsOf(d.Requires),
+		"requires": termsOf(d.Requires), "resolves": dictOf(d.Resolves),
 	}
 	if d.Defaults != nil {
 		m["default_parameters"] = d.Defaults
@@ -180,6 +204,7 @@ func (c *Codec) Request(entity engram.ID, all []engram.Instance) (*Request, erro
 	r := &Request{
 		ID: entity, Skill: m.link("skill"), Parameters: m.dict("parameters"), Caller: m.text("caller"), Parent: m.link("parent").Truncate(engram.LevelEntity), Cause: m.link("cause"),
 		Condition: m.link("condition").Truncate(engram.LevelEntity), Rehearsal: Rehearsal(m.key("rehearsal")),
+		CallerLease: m.span("caller_lease"),
 	}
 	r.Priority, r.Patience, r.TimeLimit = m.bounds()
 	return r, nil
@@ -196,6 +221,9 @@ func (c *Codec) RequestUpdate(r *Request, at engram.Time) (engram.EntityUpdate, 
 	m.setLink("condition", r.Condition)
 	if r.Rehearsal != Real {
 		m["rehearsal"] = idf.Enum{Number: int32(r.Rehearsal)}
+	}
+	if r.CallerLease > 0 {
+		m["caller_lease"] = r.CallerLease
 	}
 	if err := m.setBounds(r.ID, r.Priority, r.Patience, r.TimeLimit); err != nil {
 		return engram.EntityUpdate{}, err
@@ -225,6 +253,15 @@ func (c *Codec) SwitchUpdate(entity, of engram.ID, enabled bool, message string,
 	return c.encode(typeSwitch, entity, at, members{"skill": of, "enabled": enabled, "message": message})
 }
 
+// CallerUpdate writes that the caller of a request is there.
+func (c *Codec) CallerUpdate(request engram.ID, at engram.Time) (engram.EntityUpdate, error) {
+	entity, err := engram.NewID("Skill", "Caller", request.ProviderSegment(), request.Entity())
+	if err != nil {
+		return engram.EntityUpdate{}, err
+	}
+	return c.encode(typeCaller, entity, at, members{})
+}
+
 // Lease reads that a provider is there.
 func (c *Codec) Lease(entity engram.ID, all []engram.Instance) (Lease, error) {
 	m, err := c.decode(typeProvider, all, entity)
@@ -249,6 +286,7 @@ func (c *Codec) Execution(entity engram.ID, at engram.Time, all []engram.Instanc
 		Patience: m.span("patience"), TimeLimit: m.span("time_limit"), Expected: m.span("expected"), Progress: -1,
 		Resources: m.texts("resources"), StopWithin: m.span("stop_within"), Preemptible: m.is("preemptible"), Repeatable: m.is("repeatable"),
 		Condition: m.link("condition").Truncate(engram.LevelEntity), Rehearsal: Rehearsal(m.key("rehearsal")),
+		CallerLease: m.span("caller_lease"), Resolved: m.dict("resolved"),
 	}
 	if p, ok := m["progress"].(float64); ok {
 		e.Progress = p
@@ -271,6 +309,12 @@ func (c *Codec) ExecutionUpdate(e *Execution) (engram.EntityUpdate, error) {
 	m.setLink("condition", e.Condition)
 	if e.Rehearsal != Real {
 		m["rehearsal"] = idf.Enum{Number: int32(e.Rehearsal)}
+	}
+	if e.CallerLease > 0 {
+		m["caller_lease"] = e.CallerLease
+	}
+	if e.Resolved != nil {
+		m["resolved"] = e.Resolved
 	}
 	if e.Parameters != nil {
 		m["parameters"] = e.Parameters

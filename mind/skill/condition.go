@@ -146,14 +146,7 @@ func (c *Codec) Condition(entity engram.ID, all []engram.Instance) (*Condition, 
 	if r.All, err = terms(m["all"]); err != nil {
 		return nil, err
 	}
-	for name, v := range m.dict("from_update") {
-		if path, ok := v.(string); ok {
-			if r.FromUpdate == nil {
-				r.FromUpdate = map[string]string{}
-			}
-			r.FromUpdate[name] = path
-		}
-	}
+	r.FromUpdate = m.textDict("from_update")
 	r.Priority, r.Patience, r.TimeLimit = m.bounds()
 	return r, nil
 }
@@ -194,7 +187,7 @@ func (m members) setBounds(of engram.ID, priority *int, patience, limit *time.Du
 func (c *Codec) ConditionUpdate(r *Condition, at engram.Time) (engram.EntityUpdate, error) {
 	m := members{
 		"skill": r.Skill, "where": r.Where, "all": termsOf(r.All), "trigger": idf.Enum{Number: int32(r.Trigger)}, "once_per": r.OncePer,
-		"disabled": r.Disabled, "trouble": r.Trouble,
+		"disabled": r.Disabled, "trouble": r.Trouble, "from_update": dictOf(r.FromUpdate),
 	}
 	if len(r.On.Levels) > 0 {
 		m["on"] = r.On.String()
@@ -208,11 +201,6 @@ func (c *Codec) ConditionUpdate(r *Condition, at engram.Time) (engram.EntityUpda
 	if r.Parameters != nil {
 		m["parameters"] = r.Parameters
 	}
-	from := map[string]any{}
-	for name, path := range r.FromUpdate {
-		from[name] = path
-	}
-	m["from_update"] = from
 	if err := m.setBounds(r.ID, r.Priority, r.Patience, r.TimeLimit); err != nil {
 		return engram.EntityUpdate{}, err
 	}

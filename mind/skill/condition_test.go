@@ -367,3 +367,47 @@ func TestConditionsWhenAServerBeginsAnew(t *testing.T) {
 		}
 	})
 }
+
+// A parameter that names something is resolved when the skill is called; the execution has what it names.
+func TestNamesAreResolved(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		var got any
+		r.offers("Base", skill.Skill{Name: "GoTo", Description: skill.Description{Resources: []string{"base"}, Resolves: map[string]string{"to": "Speech/Text"}},
+			Do: func(_ context.Context, c *skill.Call) error { got = c.Resolved["to"]; return nil }})
+		r.says("table", "by the window", 1)
+		e := r.wait(r.start(skill.Ask{Skill: "Base/GoTo", Parameters: map[string]any{"to": "table"}}))
+		to, _ := e.Resolved["to"].(map[string]any)
+		value, _ := to["value"].(map[string]any)
+		id, _ := to["id"].(engram.ID)
+		if value["text"] != "by the window" || id.Truncate(engram.LevelEntity) != engram.MustID("Speech/Text/Mic/table") || id.Level() != engram.LevelInstance || got == nil {
+			t.Errorf("it was called with %v, and has %+v", got, e.Resolved)
+		}
+		if e := r.wait(r.start(skill.Ask{Skill: "Base/GoTo", Parameters: map[string]any{"to": map[string]any{"x": 1.0}}})); e.Status != schedule.Succeeded || e.Resolved != nil {
+			t.Errorf("with a place that is given as such: %+v", e)
+		}
+		for name, says := range map[string]string{"tabel": "did you mean table?", "door": "there is no door in Speech/Text"} {
+			if _, err := open(r.Server).Start(r.ctx, skill.Ask{Skill: "Base/GoTo", Parameters: map[string]any{"to": name}}); code(err) != engram.Invalid || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "to:") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// What asks for it only as long as it is there is aborted when it is gone, and goes on as long as somebody waits.
+func TestCallerIsGone(t *testing.T) {
+	inBubble(t, func(r *robot) {
+		r.offers("Arm", skill.Skill{Name: "Wave", Do: wave}, skill.Skill{Name: "Deaf", Do: deaf})
+		if e := r.wait(r.start(skill.Ask{Skill: "Arm/Deaf", CallerLease: time.Second})); e.Status != schedule.Succeeded {
+			t.Errorf("though its caller waits it is %+v %+v", e, e.Stop)
+		}
+		h := r.start(skill.Ask{Skill: "Arm/Wave", CallerLease: 500 * time.Millisecond})
+		time.Sleep(3 * time.Second)
+		e, err := open(r.Server).Execution(r.ctx, h.ID)
+		if err != nil || e.Status != schedule.Aborted || e.Stop.Reason != schedule.CallerGone || !strings.Contains(e.Message, "its caller is gone") {
+			t.Errorf("when its caller is gone it is %+v %+v: %v", e, e.Stop, err)
+		}
+		if _, err := open(r.Server).Start(r.ctx, skill.Ask{Skill: "Arm/Wave", CallerLease: time.Millisecond}); code(err) != engram.Invalid || !strings.Contains(err.Error(), "caller_lease") {
+			t.Error(err)
+		}
+	})
+}

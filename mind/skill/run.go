@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -24,6 +25,9 @@ type Ask struct {
 	Patience   *time.Duration // how long it may wait to be called; nil is [DefaultPatience], 0 is for ever
 	TimeLimit  *time.Duration // nil is the skill's
 	Rehearsal  Rehearsal      // nothing is to move
+	// CallerLease has the execution be aborted where its caller is gone: where nobody has waited for it for so long, in
+	// [Skills.Run] or [Handle.Wait]. 0 lets it go on.
+	CallerLease time.Duration
 }
 
 // skillOf returns the ID of a skill that is named as PROVIDER/NAME.
@@ -41,12 +45,15 @@ type Handle struct {
 	s      *Skills
 	caller string
 	asked  bool // by this program: it comes to be there
+
+	request engram.ID
+	lease   time.Duration // of the caller; 0 if it need not be there
 }
 
 // Start asks for a skill. The error is that of the memory, which checks the request: NotFound without such a skill, Invalid for
 // parameters that it does not take, AlreadyExists for a name that was used before, Canceled for a parent that is to stop.
 func (s *Skills) Start(ctx context.Context, a Ask) (h *Handle, err error) {
-	r := Request{Parameters: a.Parameters, Caller: cmp.Or(a.Caller, "Program"), Parent: a.Parent, Cause: a.Cause, Priority: a.Priority, Patience: a.Patience, TimeLimit: a.TimeLimit, Rehearsal: a.Rehearsal}
+	r := Request{Parameters: a.Parameters, Caller: cmp.Or(a.Caller, "Program"), Parent: a.Parent, Cause: a.Cause, Priority: a.Priority, Patience: a.Patience, TimeLimit: a.TimeLimit, Rehearsal: a.Rehearsal, CallerLease: a.CallerLease}
 	if r.Skill, err = skillOf(a.Skill); err != nil {
 		return nil, err
 	}
@@ -62,7 +69,7 @@ func (s *Skills) Start(ctx context.Context, a Ask) (h *Handle, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h = &Handle{id, s, r.Caller, true}
+	h = &Handle{ID: id, s: s, caller: r.Caller, asked: true, request: r.ID, lease: r.CallerLease}
 	for pause, again := time.Millisecond, false; ; pause, again = min(2*pause, time.Second), true {
 		err := s.commit(ctx, u, nil)
 		switch {
@@ -94,7 +101,7 @@ func freshName(skill string, now engram.Time) string {
 }
 
 // Follow returns the execution that is called id, such as one that was begun before the caller was.
-func (s *Skills) Follow(id engram.ID) *Handle { return &Handle{id, s, "Program", false} }
+func (s *Skills) Follow(id engram.ID) *Handle { return &Handle{ID: id, s: s, caller: "Program"} }
 
 // Wait waits until the execution has ended, and calls each, if it is not nil, with what becomes known of it. NotFound if there is
 // no such execution.
@@ -103,6 +110,13 @@ func (h *Handle) Wait(ctx context.Context, each func(*Execution)) (*Execution, e
 		if _, err := h.s.svc.Latest(ctx, h.ID); err != nil {
 			return nil, err
 		}
+	}
+	if h.lease > 0 {
+		waiting, stop := context.WithCancel(ctx)
+		var telling sync.WaitGroup
+		defer telling.Wait()
+		defer stop()
+		telling.Go(func() { h.stay(waiting) })
 	}
 	sub, err := h.s.svc.Subscribe(ctx, engram.Subscription{
 		Patterns: []engram.Pattern{engram.PatternOf(h.ID)}, WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1},
@@ -132,6 +146,20 @@ func (h *Handle) Wait(ctx context.Context, each func(*Execution)) (*Execution, e
 			if e.Status.Ended() {
 				return e, nil
 			}
+		}
+	}
+}
+
+// stay tells that the caller is there, until ctx ends.
+func (h *Handle) stay(ctx context.Context) {
+	for ctx.Err() == nil {
+		u, err := h.s.codec.CallerUpdate(h.request, engram.Now())
+		if err := h.s.commit(ctx, u, err); engram.CodeOf(err) == engram.NotFound { // it has ended
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(h.lease / 4):
 		}
 	}
 }

@@ -25,6 +25,9 @@ type Description struct {
 	Repeatable    bool          // it may be called again where its provider was lost
 	// Requires are terms that must hold when it is called, and those that are lasting as long as it executes.
 	Requires []condition.Term
+	// Resolves are parameters that may name an entity of a pattern, such as location: Navigation/Location. The execution has in
+	// Resolved what the entity says when it is called.
+	Resolves map[string]string
 }
 
 // Rehearsal says how far a request goes. The values are those of engram.skill.Rehearsal.
@@ -60,12 +63,16 @@ type Request struct {
 	TimeLimit  *time.Duration // nil is the skill's
 	Condition  engram.ID      // that asks; the root if none does
 	Rehearsal  Rehearsal
+	// CallerLease has the execution be aborted where its caller was not heard for so long; 0 lets it go on without its caller.
+	CallerLease time.Duration
 }
 
 // What holds where nothing is said.
 const (
 	DefaultPatience   = 10 * time.Second
 	DefaultStopWithin = 500 * time.Millisecond
+	// DefaultCallerLease is a lease for callers without whom nothing is to go on.
+	DefaultCallerLease = 5 * time.Second
 )
 
 // Execution is a snapshot of Skill/Execution.
@@ -97,6 +104,8 @@ type Execution struct {
 	Failure     *Failure
 	Condition   engram.ID // that asked for it; the root if none did
 	Rehearsal   Rehearsal
+	CallerLease time.Duration  // for how long its caller may not be heard; 0 is for ever
+	Resolved    map[string]any // by the parameter, what it names: id, a link to a snapshot, and value, what that says
 }
 
 // Failure is why an execution failed.

@@ -205,6 +205,13 @@ func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
 		r.Message = "it would be called now"
 		return schedule.Succeeded, nil
 	}
+	if d := x.descriptions[r.Skill]; d != nil {
+		resolved, err := x.resolve(ctx, r.Parameters, d)
+		if err != nil {
+			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, Message: err.Error()}
+		}
+		r.Resolved = resolved
+	}
 	x.guard(ctx, r)
 	return schedule.Preparing, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/mind/skill"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
@@ -31,6 +32,74 @@ func (x *Executor) check(ctx context.Context, all map[string]any, name string, o
 		return engram.Errorf(engram.Invalid, of.String(), "%s: %w", what, err)
 	}
 	return nil
+}
+
+// resolve returns what the parameters name that a skill resolves, as it is now. The error is Invalid for a name that there is not,
+// or that two have.
+func (x *Executor) resolve(ctx context.Context, parameters map[string]any, d *skill.Description) (map[string]any, error) {
+	var all map[string]any
+	for parameter, text := range d.Resolves {
+		name, ok := parameters[parameter].(string)
+		if !ok { // it is given as such
+			continue
+		}
+		p, err := engram.ParsePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		items, err := x.standing.present(ctx)(p)
+		if err != nil {
+			return nil, err
+		}
+		item, err := named(parameter, name, text, items)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = map[string]any{}
+		}
+		all[parameter] = x.resolved(ctx, item)
+	}
+	return all, nil
+}
+
+// named returns the entity that a parameter names, by its name or its ID.
+func named(parameter, name, pattern string, items []engram.Item) (found engram.Item, err error) {
+	var names []string
+	n := 0
+	for _, item := range items {
+		entity := item.ID.Truncate(engram.LevelEntity)
+		if names = append(names, entity.Entity()); entity.Entity() == name || entity.String() == name {
+			found = item
+			n++
+		}
+	}
+	switch {
+	case n > 1:
+		return found, engram.Errorf(engram.Invalid, parameter, "%d entities of %s are called %s; name one by its ID", n, pattern, name)
+	case n == 1:
+		return found, nil
+	}
+	text := "there is no " + name + " in " + pattern
+	if near := spelling.Nearest(name, names); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return found, engram.Errorf(engram.Invalid, parameter, "%s", text)
+}
+
+// mostResolved bounds what an execution has of an entity that it names, in bytes.
+const mostResolved = 1 << 16
+
+// resolved returns what an execution has of an entity that it names.
+func (x *Executor) resolved(ctx context.Context, item engram.Item) map[string]any {
+	is := map[string]any{"id": item.ID.Instance(0)}
+	p := item.Instances[0].Payload
+	if t, err := x.standing.types.get(ctx, p.Type); err == nil && t != nil && len(p.Bytes) <= mostResolved {
+		if v, err := t.Decode(p.Bytes); err == nil {
+			is["value"] = v
+		}
+	}
+	return is
 }
 
 // checked writes whether a skill could be called now.

@@ -58,7 +58,7 @@ func (x *Executor) Hooks() server.Hooks {
 	return server.Hooks{
 		Start: x.start, Run: x.run, Troubles: x.troubles,
 		Write: map[string]server.WriteHook{
-			"Request": x.request, "Abort": x.abort, "Provider": x.provider, "Switch": x.enable, "Execution": x.report, "Description": x.describe, "Condition": x.condition,
+			"Request": x.request, "Abort": x.abort, "Provider": x.provider, "Switch": x.enable, "Execution": x.report, "Description": x.describe, "Condition": x.condition, "Caller": x.caller,
 		},
 	}
 }
@@ -364,8 +364,8 @@ func taskOf(e *skill.Execution) schedule.Task {
 	return schedule.Task{
 		ID: e.ID, Skill: e.Skill, Parent: e.Parent, Priority: e.Priority, Patience: e.Patience, Limit: e.TimeLimit, StopWithin: e.StopWithin,
 		Resources: e.Resources, Preemptible: e.Preemptible, Repeatable: e.Repeatable,
-		Rehearsal: e.Rehearsal != skill.Real,
-		Asked:     e.Time, Status: e.Status, Called: e.Called, Epoch: e.Epoch, Stop: e.Stop, // as it waits, if it was not called
+		Rehearsal: e.Rehearsal != skill.Real, CallerLease: e.CallerLease,
+		Asked: e.Time, Status: e.Status, Called: e.Called, Epoch: e.Epoch, Stop: e.Stop, // as it waits, if it was not called
 	}
 }
 
@@ -404,7 +404,7 @@ func (x *Executor) ask(e skill.Execution) (written <-chan struct{}, err error) {
 func begun(r *skill.Request, d *skill.Description) skill.Execution {
 	e := skill.Execution{
 		ID: executionOf(r), Skill: r.Skill, Status: schedule.Preparing, Parameters: parametersOf(r, d), Caller: r.Caller, Parent: r.Parent, Cause: r.Cause,
-		Condition: r.Condition, Rehearsal: r.Rehearsal, Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
+		Condition: r.Condition, Rehearsal: r.Rehearsal, CallerLease: r.CallerLease, Progress: -1, Request: r.ID, Priority: d.Priority, Patience: skill.DefaultPatience, TimeLimit: d.TimeLimit,
 		Resources: d.Resources, StopWithin: cmp.Or(d.StopWithin, skill.DefaultStopWithin), Preemptible: d.Preemptible, Repeatable: d.Repeatable,
 	}
 	if r.Priority != nil {

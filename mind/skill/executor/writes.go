@@ -73,6 +73,12 @@ func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put)
 	if e.Patience < 0 || e.TimeLimit < 0 {
 		return nil, engram.Errorf(engram.Invalid, u.Entity.String(), "patience and time_limit are 0 or more")
 	}
+	if e.CallerLease != 0 && (e.CallerLease < skill.ShortestLease || e.CallerLease > skill.LongestLease) {
+		return nil, engram.Errorf(engram.Invalid, u.Entity.String(), "a caller_lease of %v: from %v to %v, or 0", e.CallerLease, skill.ShortestLease, skill.LongestLease)
+	}
+	if e.Resolved, err = x.resolve(ctx, e.Parameters, d); err != nil {
+		return nil, err
+	}
 	if x.records[e.ID] != nil {
 		return nil, engram.Errorf(engram.AlreadyExists, e.ID.String(), "a request of this name is under way; give this one a name of its own")
 	}
@@ -142,6 +148,22 @@ func (x *Executor) abort(ctx context.Context, u engram.EntityUpdate, store put) 
 	changes, err := x.schedule.Abort(x.now(), of, schedule.Stop{Reason: schedule.Asked, Message: message, By: u.Entity.At(u.Time)})
 	x.changed(changes)
 	return cmp.Or(err, store(u))
+}
+
+// caller is the hook of Skill/Caller.
+func (x *Executor) caller(ctx context.Context, u engram.EntityUpdate, store put) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if plainly(ctx) || x.svc == nil {
+		return store(u)
+	}
+	for id, r := range x.records {
+		if r.Request.Entity() == u.Entity.Entity() && r.Request.ProviderSegment() == u.Entity.ProviderSegment() {
+			x.schedule.Heard(x.now(), id)
+			return store(u)
+		}
+	}
+	return engram.Errorf(engram.NotFound, u.Entity.String(), "what this caller has asked for is not under way")
 }
 
 // provider is the hook of Skill/Provider.
@@ -225,6 +247,11 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 	}
 	if err := x.checkTerms(ctx, u.Entity, d.Requires); err != nil {
 		return err
+	}
+	for parameter, pattern := range d.Resolves {
+		if _, err := engram.ParsePattern(pattern); err != nil {
+			return engram.Errorf(engram.Invalid, u.Entity.String(), "resolves %s: %w", parameter, err)
+		}
 	}
 	if x.descriptions[u.Entity] == nil && len(x.descriptions) >= maxDescriptions {
 		return engram.Errorf(engram.Exhausted, u.Entity.String(), "there are %d skills", maxDescriptions)

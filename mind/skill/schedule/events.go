@@ -146,8 +146,12 @@ func (s *Schedule) Tick(now engram.Time) []Task {
 // expire does what is due.
 func (s *Schedule) expire(now engram.Time) {
 	for t := s.timers.Take(now); t != nil; t = s.timers.Take(now) {
-		if p, ok := t.Of.(*provider); ok {
-			s.lose(now, p, "the lease of its provider is over")
+		switch of := t.Of.(type) {
+		case *provider:
+			s.lose(now, of, "the lease of its provider is over")
+			continue
+		case callerOf:
+			s.stop(now, of.entry, Stop{Reason: CallerGone, Message: "it was not heard for " + of.CallerLease.String()})
 			continue
 		}
 		e := t.Of.(*entry)
@@ -267,6 +271,7 @@ func (s *Schedule) restore(now engram.Time, t Task, parent *entry, within func(p
 		t.Stop = &Stop{}
 	}
 	e, grace := s.add(t, parent), within(t.Provider())
+	s.hear(now.Add(grace), e)
 	if t.Called == 0 {
 		if !t.Parent.IsRoot() && parent == nil {
 			s.stop(now, e, Stop{Reason: ParentEnded, By: t.Parent})

@@ -97,7 +97,8 @@ func (s *Schedule) Ask(now engram.Time, t Task) ([]Task, error) {
 func (s *Schedule) add(t Task, parent *entry) *entry {
 	s.seq++
 	e := &entry{Task: t, parent: parent, children: map[*entry]bool{}, seq: s.seq}
-	e.timer.Of = e
+	e.timer.Of, e.caller.Of = e, callerOf{e}
+	s.hear(t.Asked, e)
 	if parent != nil {
 		parent.children[e] = true
 		e.Priority = max(e.Priority, parent.Priority)
@@ -111,6 +112,23 @@ func (s *Schedule) add(t Task, parent *entry) *entry {
 		s.use(e)
 	}
 	return e
+}
+
+// callerOf is the caller of a task.
+type callerOf struct{ *entry }
+
+// hear notes that the caller of a task was heard.
+func (s *Schedule) hear(now engram.Time, e *entry) {
+	if e.CallerLease > 0 {
+		s.timers.Set(&e.caller, now.Add(e.CallerLease))
+	}
+}
+
+// Heard notes that the caller of an execution is there.
+func (s *Schedule) Heard(now engram.Time, id engram.ID) {
+	if e := s.tasks[id]; e != nil {
+		s.hear(now, e)
+	}
 }
 
 // wait has a task wait to be called.
@@ -261,6 +279,7 @@ func (s *Schedule) end(now engram.Time, e *entry, status Status) {
 	e.Status = status
 	s.change(e)
 	s.timers.Set(&e.timer, 0)
+	s.timers.Set(&e.caller, 0)
 	delete(s.tasks, e.ID)
 	delete(s.providers[e.Provider()].tasks, e)
 	s.release(e)

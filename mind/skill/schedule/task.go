@@ -123,7 +123,8 @@ type Task struct {
 	Preemptible bool
 	Repeatable  bool // is called again where its provider was lost, if no other execution called it
 
-	Rehearsal bool // nothing is stopped for it
+	Rehearsal   bool          // nothing is stopped for it
+	CallerLease time.Duration // for how long its caller may not be heard; 0 is for ever
 
 	Status Status
 	Called engram.Time // when it was handed to its provider; 0 before
@@ -142,6 +143,7 @@ type entry struct {
 	next     *Stop  // that is wanted, too, for when the provider refuses the present one
 	seq      uint64 // order in which it was asked for
 	timer    due.Timer[any]
+	caller   due.Timer[any] // its caller is gone; Of is a callerOf
 }
 
 // active reports whether its provider has it.
