@@ -68,9 +68,10 @@ type Call struct {
 
 	stops chan schedule.Stop
 
-	mu     sync.Mutex
-	result map[string]any
-	told   bool // that it runs
+	mu       sync.Mutex
+	result   map[string]any
+	expected time.Duration
+	told     bool // that it runs
 }
 
 // StopError is the cause of a call's context when it is to stop.
@@ -91,6 +92,14 @@ func (c *Call) SetResult(result map[string]any) {
 // Progress says how much is done, from 0 to 1, and for people what is done just now.
 func (c *Call) Progress(ctx context.Context, done float64, message string) error {
 	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Progress, e.Message = done, message })
+}
+
+// Expect says how long the execution takes in all, from when it was called, as far as the skill knows; 0 is unknown. What is
+// told of it from now on has that.
+func (c *Call) Expect(inAll time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expected = inAll
 }
 
 // Stops tells of each time that the execution is told to stop: the first, when the context ends, and others after it was
@@ -453,7 +462,7 @@ func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, 
 	if more == nil && c.told {
 		return nil
 	}
-	e := Execution{ID: c.ID, Time: engram.Now(), Skill: c.Skill, Status: status, Caller: c.Caller, Started: c.Started, Epoch: c.Epoch, Progress: -1}
+	e := Execution{ID: c.ID, Time: engram.Now(), Skill: c.Skill, Status: status, Caller: c.Caller, Started: c.Started, Epoch: c.Epoch, Progress: -1, Expected: c.expected}
 	if more != nil {
 		more(&e)
 	}
