@@ -177,7 +177,9 @@ func (d *demo) live(ctx context.Context) (*sim.Robot, error) {
 	var wg sync.WaitGroup
 	watching, stop := context.WithCancel(ctx)
 	var watchErr error
-	wg.Go(func() { watchErr = d.command(watching, "watch", "Speech/Text", "Skill/Execution", "--field", "text", "--field", "status", "--field", "message") })
+	wg.Go(func() {
+		watchErr = d.command(watching, "watch", "Speech/Text", "Skill/Execution", "--field", "text", "--field", "status", "--field", "message")
+	})
 	began := time.Now()
 	living, end := context.WithCancel(ctx)
 	defer end()
