@@ -33,7 +33,7 @@ joints at 100 Hz, a stereo pair of rendered images at 20 Hz (640x480; with --kee
 skills are offered to anybody, and run by the memory: see 'engram skill'.`,
 		Args: positional(cobra.NoArgs),
 	}
-	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives")
+	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives, at least until it has brought its cup")
 	cmd.Flags().Bool("keep", false, "let the robot and its memory live on afterwards, so that you can ask more, also in a browser")
 	cmd.Flags().String("data", "", "record in this folder what the robot lives through; see 'engram serve --data'")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -15,7 +15,7 @@ import (
 // Live lives in real time, as [Robot.Run] does, and has the memory's executor execute what the story calls: the robot offers
 // its skills (Platform/GoTo, Arm/Grasp, Story/BringObject and others) to anybody, hears what is asked for in Speech/Command,
 // by the simulated user or by others, does it, and answers. An execution that is told to stop leaves the body where it is.
-// Config.Start should be now.
+// Config.Start should be now, and the robot be new or have lived by Live before.
 //
 // When ctx ends, what was asked for by speech is told to stop, then the providers end, and then the body. The error is that of
 // the memory, as for Run, or of the subscription to commands.
@@ -220,7 +220,9 @@ func (l *live) hear(ctx context.Context, id engram.ID, p engram.Payload) {
 	}
 	answer, cause, at := commands[i].answer, id, engram.Now()
 	if err != nil {
-		answer = "I could not: " + err.Error() + "."
+		why := &skill.Failure{Message: err.Error()}
+		_ = errors.As(err, &why)
+		answer = "I could not: " + why.Message + "."
 	}
 	if e != nil {
 		cause, at = e.ID, max(at, e.Time)

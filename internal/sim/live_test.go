@@ -191,7 +191,7 @@ func TestLiveStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if words := decode(t, s.Instances[0].Payload)["text"]; words != "I could not: BringObject: it was told to stop: mind the cup." {
+		if words := decode(t, s.Instances[0].Payload)["text"]; words != "I could not: it was told to stop: mind the cup." {
 			t.Errorf("it says %q", words)
 		}
 		// By hand, and between rounds.

@@ -39,8 +39,8 @@ type Config struct {
 }
 
 // Robot is a simulated robot. What it reports at a tick never changes, and asking
-// for it is safe for concurrent use; [Robot.Step] and [Robot.Run] move its present
-// on and are not.
+// for it is safe for concurrent use; [Robot.Step], [Robot.Run] and [Robot.Live] move
+// its present on and are not.
 type Robot struct {
 	config    Config
 	noise     noise
