@@ -91,7 +91,7 @@ func (c *Call) SetResult(result map[string]any) {
 
 // Progress says how much is done, from 0 to 1, and for people what is done just now.
 func (c *Call) Progress(ctx context.Context, done float64, message string) error {
-	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Progress, e.Message = done, message })
+	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Progress, e.Message, e.Expected = done, message, c.expected })
 }
 
 // Expect says how long the execution takes in all, from when it was called, as far as the skill knows; 0 is unknown. What is
@@ -112,7 +112,9 @@ func (c *Call) Lasting() context.Context { return c.p.over }
 
 // Refuse says that the execution goes on though it was told to stop, and why.
 func (c *Call) Refuse(ctx context.Context, message string) error {
-	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Message, e.Stop = message, &schedule.Stop{Answer: schedule.Refused} })
+	return c.p.report(ctx, c, schedule.Running, func(e *Execution) {
+		e.Message, e.Expected, e.Stop = message, c.expected, &schedule.Stop{Answer: schedule.Refused}
+	})
 }
 
 // Run executes another skill for this one, see [Skills.Run].
@@ -432,7 +434,7 @@ func stops(ctx context.Context, err error) bool {
 // ended says how an execution ended. Where the memory refuses that, as a result of the wrong type, it has failed.
 func (p *provider) ended(c *Call, status schedule.Status, why *Failure) {
 	err := p.report(p.over, c, status, func(e *Execution) {
-		if e.Result = c.result; why != nil {
+		if e.Result, e.Expected = c.result, c.expected; why != nil {
 			e.Message, e.Failure = why.Message, why
 		}
 	})
@@ -462,7 +464,7 @@ func (p *provider) report(ctx context.Context, c *Call, status schedule.Status, 
 	if more == nil && c.told {
 		return nil
 	}
-	e := Execution{ID: c.ID, Time: engram.Now(), Skill: c.Skill, Status: status, Caller: c.Caller, Started: c.Started, Epoch: c.Epoch, Progress: -1, Expected: c.expected}
+	e := Execution{ID: c.ID, Time: engram.Now(), Skill: c.Skill, Status: status, Caller: c.Caller, Started: c.Started, Epoch: c.Epoch, Progress: -1}
 	if more != nil {
 		more(&e)
 	}
