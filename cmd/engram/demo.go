@@ -29,10 +29,11 @@ func newDemo() *cobra.Command {
 		Long: `Starts a memory server, lets a simulated robot live in it for some seconds, and
 shows what can be asked, with the commands to do it by hand. The robot reports 43
 joints at 100 Hz, a stereo pair of rendered images at 20 Hz (640x480; with --keep
-320x240), objects, the kitchen that they are in, speech and what its skills do.`,
+320x240), objects, the kitchen that they are in, speech and what its skills do. The
+skills are offered to anybody, and run by the memory: see 'engram skill'.`,
 		Args: positional(cobra.NoArgs),
 	}
-	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives")
+	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives, at least until it has brought its cup")
 	cmd.Flags().Bool("keep", false, "let the robot and its memory live on afterwards, so that you can ask more, also in a browser")
 	cmd.Flags().String("data", "", "record in this folder what the robot lives through; see 'engram serve --data'")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -57,7 +58,10 @@ type demo struct {
 	folder  string // for what it saves
 }
 
-const demoCup = "Object/Instance/Simulation/cup"
+const (
+	demoCup    = "Object/Instance/Simulation/cup"
+	demoAnswer = "Speech/Text/Simulation/humanoid"
+)
 
 func (d *demo) run(ctx context.Context) (err error) {
 	if d.folder, err = os.MkdirTemp("", "engram-demo-"); err != nil {
@@ -90,7 +94,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		defer dial.Close()
 		living, end := context.WithCancel(ctx)
 		var life sync.WaitGroup
-		life.Go(func() { _, _ = robot.Run(living, dial, 1) }) // it ends with the memory
+		life.Go(func() { _, _ = robot.Live(living, dial) }) // it ends with the memory
 		defer life.Wait()
 		defer end()
 	}
@@ -107,7 +111,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if d.address != rpc.DefaultSocket() {
 		hint = fmt.Sprintf(" after\n\n    export ENGRAM_ADDRESS=%s\n\n", d.address)
 	}
-	d.say("The robot lives on: look at %s in a browser, or type the commands above in another\nterminal%s. ^C ends it.", pageAddress(n), hint)
+	d.say("The robot lives on: look at %s in a browser, or type the commands above in another\nterminal%s, or have it do something: 'engram skill ls', 'engram skill run Story/BringObject\nobject=cup'. ^C ends it.", pageAddress(n), hint)
 	<-ctx.Done()
 	return nil
 }
@@ -147,7 +151,7 @@ func (d *demo) start(ctx context.Context) (n *node.Node, err error) {
 // port.
 func pageAddress(n *node.Node) string { return n.Addresses()[1] + "/" }
 
-// live lets the robot live, while the memory is watched.
+// live lets the robot live, until it has done what it is asked for first at least, while the memory is watched.
 func (d *demo) live(ctx context.Context) (*sim.Robot, error) {
 	width, height := 640, 480
 	if d.keep { // RAM holds 28 s of these, and 7 s of the larger ones
@@ -164,14 +168,32 @@ func (d *demo) live(ctx context.Context) (*sim.Robot, error) {
 	defer dial.Close()
 	d.say("A simulated robot now lives in it for %v: 43 joints at 100 Hz, two %dx%d cameras at\n"+
 		"20 Hz, the objects it sees, what it hears and does. Its words and deeds, as they come:", d.life, width, height)
+	heard, err := dial.Subscribe(ctx, engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern(demoAnswer)}})
+	if err != nil {
+		return nil, err
+	}
+	defer heard.Close()
 
 	var wg sync.WaitGroup
 	watching, stop := context.WithCancel(ctx)
 	var watchErr error
-	wg.Go(func() { watchErr = d.command(watching, "watch", "Speech", "Skill/Transition", "--last", "5") })
+	wg.Go(func() {
+		watchErr = d.command(watching, "watch", "Speech/Text", "Skill/Execution", "--field", "text", "--field", "status", "--field", "message")
+	})
 	began := time.Now()
-	report, err := robot.RunTicks(ctx, dial, 1, int(d.life/sim.Period))
+	living, end := context.WithCancel(ctx)
+	defer end()
+	wg.Go(func() {
+		defer end()
+		_, _ = heard.Next(living)
+		select {
+		case <-time.After(time.Until(began.Add(d.life))):
+		case <-living.Done():
+		}
+	})
+	report, err := robot.Live(living, dial)
 	lived := time.Since(began)
+	end()
 	stop()
 	wg.Wait()
 	if err = errors.Join(err, watchErr, ctx.Err()); err != nil {
@@ -202,12 +224,13 @@ func (d *demo) ask(ctx context.Context) error {
 		{"What does the memory hold?", []string{"ls", "--depth", "core"}},
 		{"The current state: where is the cup?", []string{"get", demoCup, "--field", "pose", "--field", "frame_id", "--field", "attachment"}},
 		{"A past state: where was it three seconds before?", []string{"get", demoCup, "--at", "-3s", "--field", "pose", "--field", "frame_id", "--field", "attachment"}},
-		{"A history: how did the skills end?", []string{"history", "Skill/Transition", "--latest", "2", "--where", "to_status in ['Succeeded', 'Failed']", "--field", "to_status", "--field", "reason"}},
+		{"A history: how did the skills end?", []string{"skill", "history"}},
 		{"The world around the robot, as all that is known comes together:", []string{"world", "tree"}},
 		{"What is known of the cup, and by whom?", []string{"world", "get", "cup"}},
 		{"The newest pose of the cup links to the image that it was seen in:", []string{"get", demoCup, "--field", "source_image"}},
 		{"Follow the link:", []string{"get", link, "--save", picture}},
 		{"Links are followed both ways, with 'engram trace'. In sentences: why is the cup where it is?", []string{"why", demoCup}},
+		{"Why did the robot say what it said, and how did it come to that?", []string{"why", demoAnswer}},
 	} {
 		d.say("%s", step.say)
 		if err := d.command(ctx, step.args...); err != nil {

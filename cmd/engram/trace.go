@@ -28,7 +28,7 @@ is one to what is not there.`,
 		Example: `  engram trace Object/Instance/Simulation/cup
   engram trace Speech/Command/Simulation/user --down
   engram trace Object/Instance/Simulation/cup --depth 3 --memories Vision,RobotState
-  engram trace Skill/Execution/Simulation/MoveTo-1.2 -o mermaid`,
+  engram trace Skill/Execution/Arm/Grasp-9bkkzr8qo0vu -o mermaid`,
 		Args:              positional(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeIDs,
 	}

@@ -22,7 +22,7 @@ Speech/Command with the intent "why", or without an intent and with words such a
 you move to the table?'. Each answer is written to Speech/Answer, with links to the question,
 to what that was about and to what the words rest on.`,
 		Example: `  engram why Object/Instance/Simulation/cup
-  engram why Skill/Execution/Simulation/MoveTo-1.2 --links
+  engram why Skill/Execution/Arm/Grasp-9bkkzr8qo0vu --links
   engram why --listen --since now-1m`,
 		Args:              positional(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: completeIDs,

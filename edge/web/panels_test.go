@@ -27,7 +27,7 @@ func TestPanels(t *testing.T) {
 	testkit.Commit(t, srv, message(t, "Vision/ImageDepth/Simulation/depth_camera", engram.Now().Add(-5*time.Second), depth))
 	url, _ := serve(t, srv, serving.AnyPort)
 	browser(t, "panels.mjs", url, map[string]func() string{"rest": rest, "skill": func() string {
-		stats, err := srv.Stats(t.Context(), engram.MustPattern("Skill/Execution/Simulation"), engram.LevelEntity)
+		stats, err := srv.Stats(t.Context(), engram.MustPattern("Skill/Execution/Platform"), engram.LevelEntity)
 		if err != nil {
 			t.Error(err)
 		}

@@ -6,7 +6,9 @@
 //
 // The world is a pure function of time and seed: nothing is integrated, so every
 // tick can be computed by itself, in any order and by several goroutines, and two
-// robots with the same configuration report the same bytes.
+// robots with the same configuration report the same bytes. That is so in times of any kind ([Robot.Step], [Robot.Run]), where
+// the robot executes its skills itself and notes that. In real time it can have the memory's executor execute them instead
+// ([Robot.Live]); then the world is also a function of what it was asked to do.
 //
 // The package makes commits; it knows no server and no transport.
 //

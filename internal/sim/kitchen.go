@@ -109,14 +109,11 @@ func doorAt(s float64) float64 {
 }
 
 // Kitchen returns what has changed in the kitchen since the tick before: the door ten times a
-// second while it moves, and that the cup is on the table again.
+// second while it moves.
 func (r *Robot) Kitchen(tick int) (c engram.Commit) {
 	t, s := r.Time(tick), seconds(tick)
 	if tick%objectTicks == 0 && doorAt(s) != doorAt(seconds(tick-objectTicks)) {
 		c.Updates = append(c.Updates, r.hinge(s, t))
-	}
-	if n, _ := inCycle(s); r.Time(tick-1) < r.at(n, cupDown) && r.at(n, cupDown) <= t {
-		c.Updates = append(c.Updates, r.item(objects[cup].name, t.Add(1), world.Item{Structure: &world.Structure{Parent: tableItem}, Source: world.PriorKnowledge}))
 	}
 	return c
 }

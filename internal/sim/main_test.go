@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -46,4 +47,19 @@ func typeOf(t testing.TB, name string) *idf.Type {
 		t.Fatalf("the type %s is not known", name)
 	}
 	return typ
+}
+
+// lived is a robot of which only the movements matter.
+var lived = sync.OnceValue(func() *Robot {
+	r, err := New(Config{})
+	if err != nil {
+		panic(err)
+	}
+	return r
+})
+
+// stateAt returns the world at a time.
+func stateAt(t float64) state {
+	s, _ := lived().state(t)
+	return s
 }

@@ -187,6 +187,7 @@ func BenchmarkRender(b *testing.B) {
 	r := newRenderer(640, 480)
 	pix := make([]byte, 3*640*480)
 	tick := 0
+	lived() // which takes long the first time
 	for b.Loop() {
 		s := stateAt(seconds(tick % 1400))
 		r.render(&s, left, pix)

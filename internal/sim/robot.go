@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"sync"
 	"time"
 
@@ -9,12 +10,15 @@ import (
 	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/pose"
+	"github.com/seed-301d4374/engram/mind/skill"
 	"github.com/seed-301d4374/engram/mind/world"
 )
 
 // Period is the time from one tick of the world to the next; joint states come
 // with each.
 const Period = 10 * time.Millisecond
+
+const ticksPerSecond = float64(time.Second / Period)
 
 // How many ticks lie between two reports of the other kinds.
 const (
@@ -35,13 +39,17 @@ type Config struct {
 }
 
 // Robot is a simulated robot. What it reports at a tick never changes, and asking
-// for it is safe for concurrent use; [Robot.Step] and [Robot.Run] move its present
-// on and are not.
+// for it is safe for concurrent use; [Robot.Step], [Robot.Run] and [Robot.Live] move
+// its present on and are not.
 type Robot struct {
 	config    Config
 	noise     noise
 	types     eventTypes
 	codec     *world.Codec
+	skills    *skill.Codec
+	abilities []ability
+	rounds    [2]round // that alternate, unless it lives by Live
+	live      *live    // nil unless it does
 	ids       ids
 	names     []byte    // the joints' names as they stand in a payload
 	renderers sync.Pool // of *renderer
@@ -55,7 +63,7 @@ type ids struct {
 
 // eventTypes are the types of what is reported now and then.
 type eventTypes struct {
-	robot, localization, class, instance, attachment, text, command, skill, execution, transition, location *idf.Type
+	robot, localization, class, instance, attachment, text, command, transition, location *idf.Type
 }
 
 // New returns a robot. The error is Invalid for names that cannot be names and
@@ -71,13 +79,16 @@ func New(c Config) (*Robot, error) {
 			return nil, err
 		}
 	}
-	r := &Robot{config: c, noise: noise(mix(c.Seed))}
+	r := &Robot{config: c, noise: noise(mix(c.Seed)), abilities: abilities()}
 	r.renderers.New = func() any { return newRenderer(c.Width, c.Height) }
 	if err := r.types.find(); err != nil {
 		return nil, err
 	}
 	var err error
 	if r.codec, err = worldCodec(); err != nil {
+		return nil, err
+	}
+	if r.skills, err = skill.NewCodec(context.Background(), ownTypes{}); err != nil {
 		return nil, err
 	}
 	for i := range body {
@@ -88,7 +99,8 @@ func New(c Config) (*Robot, error) {
 		images:         r.id("Vision", "ImageRGB", "head_camera"),
 		base:           r.edge(odomFrame, baseFrame),
 	}
-	return r, nil
+	r.rounds, err = r.play()
+	return r, err
 }
 
 func (t *eventTypes) find() error {
@@ -100,8 +112,6 @@ func (t *eventTypes) find() error {
 		"engram.object.Attachment":        &t.attachment,
 		"engram.speech.Text":              &t.text,
 		"engram.speech.Command":           &t.command,
-		"engram.skill.Description":        &t.skill,
-		"engram.skill.Execution":          &t.execution,
 		"engram.skill.Transition":         &t.transition,
 		"engram.navigation.Location":      &t.location,
 	} {
@@ -132,7 +142,7 @@ func (r *Robot) edge(parent, child string) engram.ID {
 func (r *Robot) Time(tick int) engram.Time { return r.config.Start.Add(time.Duration(tick) * Period) }
 
 // seconds returns the world's time at a tick.
-func seconds(tick int) float64 { return float64(tick) / float64(time.Second/Period) }
+func seconds(tick int) float64 { return float64(tick) / ticksPerSecond }
 
 // Step returns what is reported at the next tick, in the order in which it becomes
 // known; before the first tick comes [Robot.Setup].

@@ -71,6 +71,9 @@ func (r *Robot) run(ctx context.Context, w engram.Writer, speed float64, end int
 			}
 		}
 		clock := pace{began: time.Now(), first: first, speed: speed}
+		if r.live != nil { // whose times are those of the memory
+			clock.began = clock.began.Add(r.Time(first).Sub(engram.TimeOf(clock.began)))
+		}
 		var both sync.WaitGroup
 		both.Go(func() { r.next = r.liveBody(ctx, bodyOut, clock, end, fail) })
 		both.Go(func() { report.Frames, report.Skipped = r.liveEyes(ctx, eyesOut, clock, end, fail) })

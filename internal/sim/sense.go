@@ -35,7 +35,7 @@ func steps(v, perUnit float64) float64 { return math.Round(v*perUnit) / perUnit 
 func (r *Robot) proprioception(tick int) engram.Payload {
 	const dt = 1e-3
 	s := seconds(tick)
-	q, before, after := positionsAt(s), positionsAt(s-dt/2), positionsAt(s+dt/2)
+	q, before, after := r.positions(s), r.positions(s-dt/2), r.positions(s+dt/2)
 	var velocity, effort [NumJoints]float64
 	for i := range q {
 		j := &body[i]
@@ -69,8 +69,8 @@ const (
 func (r *Robot) localization(tick int) engram.Payload {
 	const dt = 1e-3
 	s := seconds(tick)
-	p := baseAt(s)
-	velocity := p.R.Conj().Rotate(baseAt(s + dt/2).T.Sub(baseAt(s - dt/2).T)).Scale(1 / dt)
+	p := baseAt(r.phase(s))
+	velocity := p.R.Conj().Rotate(baseAt(r.phase(s + dt/2)).T.Sub(baseAt(r.phase(s - dt/2)).T)).Scale(1 / dt)
 	n := func(i int) float64 { return r.noise.gauss(noiseLocalization, tick, i) }
 	p.T.X += localizationSigma * n(0)
 	p.T.Y += localizationSigma * n(1)
@@ -94,7 +94,7 @@ func (r *Robot) Images(tick int) engram.Commit {
 	if tick%imageTicks != 0 {
 		return engram.Commit{}
 	}
-	s := stateAt(seconds(tick))
+	s, _ := r.state(seconds(tick))
 	u := engram.EntityUpdate{Entity: r.ids.images, Time: r.Time(tick)}
 	painter := r.renderers.Get().(*renderer)
 	for side := range sideNames {
@@ -129,7 +129,7 @@ func (r *Robot) Objects(tick int) engram.Commit {
 		return engram.Commit{}
 	}
 	t := r.Time(taken)
-	s := stateAt(seconds(taken))
+	s, n := r.state(seconds(taken))
 	var c engram.Commit
 	var found []string
 	for i := range objects {
@@ -145,8 +145,8 @@ func (r *Robot) Objects(tick int) engram.Commit {
 			"source_image":       r.ids.images.At(t).Instance(left),
 			"robot_localization": r.ids.base.At(t).Instance(0),
 		}
-		if held, since := r.heldSince(s.t); held && i == cup {
-			value["attachment"] = r.id("Object", "Attachments", o.name).At(since).Instance(0)
+		if s.held && i == cup {
+			value["attachment"] = r.id("Object", "Attachments", o.name).At(r.at(n, s.since)).Instance(0)
 		}
 		u := update(r.id("Object", "Instance", o.name), t, payload(r.types.instance, value))
 		u.Instances[0].Confidence = float32(confidence)
@@ -175,7 +175,7 @@ func (r *Robot) localize(s *state, i, tick int) (pose.Pose, float64) {
 	}
 	confidence := 0.97 - 0.12*inCamera.Z*inCamera.Z/2 - 0.15*max(off-0.6, 0)
 	sigma := 0.001 + 0.0015*inCamera.Z*inCamera.Z
-	if i == cup && holding(s.t) {
+	if i == cup && s.held {
 		confidence, sigma = confidence*0.85, sigma*1.5 // the hand hides a part of it
 	}
 	n := func(k int) float64 { return r.noise.gauss(noiseObject, tick, 8*i+k) }

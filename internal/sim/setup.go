@@ -1,24 +1,9 @@
 package sim
 
 import (
-	"time"
-
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/mind/pose"
 )
-
-// skills are what the robot can do, with what each calls.
-var skills = []struct {
-	name, description string
-	resources         []any
-	calls             []string
-}{
-	{"BringObject", "Fetches an object and holds it out.", nil, []string{"MoveTo", "GraspObject"}},
-	{"PlaceObject", "Puts what the hand holds back to where it was.", nil, []string{"ReleaseObject", "MoveTo"}},
-	{"MoveTo", "Drives to a place that has a name.", []any{"platform"}, nil},
-	{"GraspObject", "Takes hold of an object and lifts it.", []any{"right_arm", "right_hand", "torso"}, nil},
-	{"ReleaseObject", "Puts down what the hand holds and draws the arm back.", []any{"right_arm", "right_hand", "torso"}, nil},
-}
 
 // Setup returns what is known from the beginning: the robot's model, the kinds of
 // objects, the skills, the places, the kitchen and the transforms that never change. Its time is
@@ -53,15 +38,14 @@ func (r *Robot) Setup() engram.Commit {
 			"oobb": map[string]any{"pose": poseValue(pose.Translation(0, 0, 0)), "size": vector(o.size)},
 		}))
 	}
-	for _, s := range skills {
-		var calls []any
-		for _, name := range s.calls {
-			calls = append(calls, r.id("Skill", "Description", name))
+	if r.live == nil { // or else their providers describe them
+		for i := range r.abilities {
+			u, err := r.skills.DescriptionUpdate(&r.abilities[i].Description, t)
+			if err != nil {
+				panic(err) // it is the robot's own
+			}
+			c.Updates = append(c.Updates, u)
 		}
-		add(r.id("Skill", "Description", s.name), payload(r.types.skill, map[string]any{
-			"name": s.name, "description": s.description, "skill_provider": r.config.Robot,
-			"timeout": time.Minute, "resources": s.resources, "subskills": calls,
-		}))
 	}
 	place := func(name string, p pose.Pose) {
 		add(r.id("Navigation", "Location", name), payload(r.types.location, map[string]any{

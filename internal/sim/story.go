@@ -1,184 +1,254 @@
 package sim
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mind/skill"
 )
 
-// command is something that somebody asks for in a cycle.
+// command is something that somebody asks for in a round.
 type command struct {
-	asked     float64
+	at        float64 // seconds from the beginning of the round
+	holding   bool    // it is asked for while the hand holds the cup, or else while it does not
 	text      string
 	intent    string
 	arguments map[string]any
-	answered  float64
-	answer    string
+	skill     string
+	answer    string // once that is done
 }
 
 var commands = [...]command{
-	{bringAsked, "Bring me the cup, please.", "bring", map[string]any{"object": "cup"}, bringDone, "Here you are."},
-	{placeAsked, "Put it back on the table.", "place", map[string]any{"object": "cup", "location": "table"}, placeDone, "Done."},
+	{0.5, false, "Bring me the cup, please.", "bring", map[string]any{"object": "cup"}, "Story/BringObject", "Here you are."},
+	{7.0, true, "Put it back on the table.", "place", map[string]any{"object": "cup", "location": "table"}, "Story/PlaceObject", "Done."},
 }
 
-// step is a status that an execution reaches.
-type step struct {
-	at      float64
-	status  string
-	message string
-}
+// hearing is how long it takes until what was said is understood, in seconds.
+const hearing = 0.2
 
-// execution is one execution of a skill in a cycle.
-type execution struct {
-	skill      string
-	command    int // that caused it
-	parent     int // the execution that called it; -1 is none
-	parameters map[string]any
-	steps      []step
-}
-
-// run returns the steps of an execution that is called a little before it runs.
-func run(runs, ends float64, status, message string) []step {
-	return []step{
-		{runs - 0.06, "Constructing", ""}, {runs - 0.04, "Initializing", ""}, {runs - 0.02, "Preparing", ""},
-		{runs, "Running", ""}, {ends, status, message},
-	}
-}
-
-// executions returns what the robot does in a cycle. In every second one the first
-// grasp fails and is tried again.
-func executions(cycle int) []execution {
-	theCup := map[string]any{"object": objects[cup].name, "hand": sideNames[right]}
-	to := func(location string) map[string]any { return map[string]any{"location": location} }
-	list := []execution{
-		{"BringObject", 0, -1, theCup, run(bringCalled+0.1, bringDone, "Succeeded", "")},
-		{"MoveTo", 0, 0, to("table"), run(driveStart, driveEnd, "Succeeded", "")},
-		{"GraspObject", 0, 0, theCup, run(graspCalled, cupLifted+0.05, "Succeeded", "")},
-		{"PlaceObject", 1, -1, theCup, run(placeCalled+0.08, placeDone, "Succeeded", "")},
-		{"ReleaseObject", 1, 3, theCup, run(lowerStart+0.06, armBack, "Succeeded", "")},
-		{"MoveTo", 1, 3, to("home"), run(returnStart, returnEnd, "Succeeded", "")},
-	}
-	if cycle%2 == 1 {
-		failed := run(graspCalled, graspRetry-0.08, "Failed", "the hand would have closed beside the cup")
-		list[2].steps = failed
-		list = append(list, execution{"GraspObject", 0, 0, theCup, run(graspRetry, cupLifted+0.05, "Succeeded", "")})
-	}
-	return list
-}
-
-// at returns the time of something that happens in a cycle.
-func (r *Robot) at(cycleIndex int, tau float64) engram.Time {
-	s := float64(cycleIndex)*cycle + tau
-	return r.config.Start.Add(time.Duration(math.Round(s*1000)) * time.Millisecond)
-}
-
-// heldSince returns whether the cup is held, and since when.
-func (r *Robot) heldSince(s float64) (bool, engram.Time) {
-	n, _ := inCycle(s)
-	return holding(s), r.at(n, cupHeld)
-}
-
-func (r *Robot) commandID(cycleIndex, i int) engram.ID {
-	return r.id("Speech", "Command", "user").At(r.at(cycleIndex, commands[i].asked))
-}
-
-// executionID returns the entity of execution i of a cycle, such as
-// "GraspObject-1.3".
-func (r *Robot) executionID(cycleIndex, i int, skill string) engram.ID {
-	return r.id("Skill", "Execution", fmt.Sprintf("%s-%d.%d", skill, cycleIndex+1, i+1))
-}
-
-// Events returns what somebody said and what the robot began or ended since the
-// tick before; mostly nothing.
-func (r *Robot) Events(tick int) engram.Commit {
-	now, before := r.Time(tick), r.Time(tick-1)
-	happened := func(t engram.Time) bool { return before < t && t <= now }
-	n, _ := inCycle(seconds(tick))
-	var c engram.Commit
+// round has somebody ask for what there is to be asked for, with ask. The error is that of ask, or that ctx ended.
+func (s *stage) round(ctx context.Context, ask func(context.Context, *command) error) error {
+	began := s.now()
 	for i := range commands {
-		c.Updates = append(c.Updates, r.speech(n, i, happened)...)
+		c := &commands[i]
+		if err := s.wait(ctx, began+c.at); err != nil {
+			return err
+		}
+		if _, held := s.course.Load().held(s.now()); held != c.holding {
+			continue
+		}
+		if err := ask(ctx, c); err != nil {
+			return err
+		}
 	}
-	for i, e := range executions(n) {
-		for k, s := range e.steps {
-			if happened(r.at(n, s.at)) {
-				c.Updates = append(c.Updates, r.skillStep(n, i, &e, k)...)
+	return s.wait(ctx, began+cycle)
+}
+
+// deed is an execution of a skill, as who executes it has it and as the body does it.
+type deed struct {
+	execution
+	*stage
+}
+
+// execution is what a skill makes of its being executed: a [skill.Call] of the memory, or one in a recording.
+type execution interface {
+	Text(name string) string
+	Expect(inAll time.Duration)
+	Progress(ctx context.Context, done float64, message string) error
+	SetResult(result map[string]any)
+	Run(ctx context.Context, a skill.Ask) (*skill.Execution, error)
+}
+
+// ability is a skill of the robot.
+type ability struct {
+	skill.Description
+	do func(ctx context.Context, d *deed) error
+}
+
+// name returns PROVIDER/NAME.
+func (a *ability) name() string { return a.ID.ProviderSegment() + "/" + a.ID.Entity() }
+
+// storyProvider offers the skills that call those of the other providers.
+const storyProvider = "Story"
+
+// abilities returns what the robot can do. Providers are the parts of its software.
+func abilities() []ability {
+	theCup, theTable := map[string]any{"object": objects[cup].name}, map[string]any{"location": "table"}
+	of := func(id, text string, defaults map[string]any, do func(context.Context, *deed) error, resources ...string) ability {
+		d := skill.Description{Text: text, Defaults: defaults, Resources: resources, TimeLimit: time.Minute, Preemptible: true}
+		d.ID = engram.MustID("Skill/Description/" + id)
+		return ability{d, do}
+	}
+	story := func(a ability, calls ...string) ability {
+		for _, name := range calls {
+			a.Subskills = append(a.Subskills, engram.MustID("Skill/Description/"+name))
+		}
+		return a
+	}
+	return []ability{
+		story(of("Story/BringObject", "fetches an object and holds it out", theCup, bringObject, "platform", "right_arm", "head"),
+			"Head/LookFor", "Platform/GoTo", "Arm/Grasp", "Arm/HandOver"),
+		story(of("Story/PlaceObject", "puts what the hand holds back on the table", theTable, placeObject, "platform", "right_arm"),
+			"Arm/PutDown", "Platform/GoTo"),
+		of("Head/LookFor", "looks around for an object", theCup, lookFor, "head"),
+		of("Platform/GoTo", "drives to a place that has a name", theTable, goTo, "platform"),
+		of("Arm/Grasp", "closes the hand around an object", theCup, grasp, "right_arm"),
+		of("Arm/HandOver", "holds out what the hand holds", nil, handOver, "right_arm"),
+		of("Arm/PutDown", "puts down what the hand holds and draws the arm back", nil, putDown, "right_arm"),
+	}
+}
+
+// call is a skill that a story calls.
+type call struct {
+	what       string // is done, for people
+	skill      string
+	parameters map[string]any
+}
+
+// mostTries is how often a story tries what fails and may succeed the next time.
+const mostTries = 3
+
+// calls calls one skill after the other; takes is how long they take in all if nothing fails.
+func (d *deed) calls(ctx context.Context, takes time.Duration, all ...call) error {
+	d.Expect(takes)
+	for i, c := range all {
+		done := float64(i) / float64(len(all))
+		if err := d.Progress(ctx, done, c.what); err != nil {
+			return err
+		}
+		for try := 1; ; try++ {
+			_, err := d.Run(ctx, skill.Ask{Skill: c.skill, Parameters: c.parameters})
+			if err == nil {
+				break
+			}
+			var f *skill.Failure
+			if try == mostTries || ctx.Err() != nil || !errors.As(err, &f) || !f.Retry {
+				return err
+			}
+			if err := d.Progress(ctx, done, f.Message+"; trying again"); err != nil {
+				return err
 			}
 		}
 	}
-	for _, change := range []struct {
-		at     float64
-		active bool
-	}{{cupHeld, true}, {cupDown, false}} {
-		if t := r.at(n, change.at); happened(t) {
-			o := &objects[cup]
-			c.Updates = append(c.Updates, update(r.id("Object", "Attachments", o.name), t, payload(r.types.attachment, map[string]any{
-				"timestamp": t, "object": r.id("Object", "Instance", o.name),
-				"agent":    r.id("RobotState", "Description", r.config.Robot),
-				"frame_id": tcpFrame(right), "pose": poseValue(cupInHand), "active": change.active,
-			})))
-		}
-	}
-	return c
+	return nil
 }
 
-// speech returns what was said about a command, if it was said just now.
-func (r *Robot) speech(cycleIndex, i int, happened func(engram.Time) bool) []engram.EntityUpdate {
-	cmd := &commands[i]
-	asked, answered := r.at(cycleIndex, cmd.asked), r.at(cycleIndex, cmd.answered)
-	text := func(entity, words string, t engram.Time, cause any) engram.EntityUpdate {
-		value := map[string]any{
-			"timestamp": t, "text": words, "language": "en", "speaker": entity,
-			"duration": time.Duration(len(words)) * 60 * time.Millisecond,
-		}
-		if cause != nil {
-			value["cause"] = cause
-		}
-		return update(r.id("Speech", "Text", entity), t, payload(r.types.text, value))
-	}
-	var updates []engram.EntityUpdate
-	if happened(asked) {
-		u := update(r.commandID(cycleIndex, i).Truncate(engram.LevelEntity), asked, payload(r.types.command, map[string]any{
-			"timestamp": asked, "text": cmd.text, "intent": cmd.intent, "arguments": cmd.arguments,
-			"language": "en", "speaker": "user",
-			"source_text": r.id("Speech", "Text", "user").At(asked).Instance(0),
-			"refers_to":   []any{r.id("Object", "Instance", objects[cup].name)},
-		}))
-		u.Instances[0].Confidence = 0.93
-		updates = append(updates, text("user", cmd.text, asked, nil), u)
-	}
-	if happened(answered) {
-		for k, e := range executions(cycleIndex) {
-			if e.command == i && e.parent < 0 {
-				updates = append(updates, text(r.config.Robot, cmd.answer, answered, r.executionID(cycleIndex, k, e.skill)))
-			}
-		}
-	}
-	return updates
+func bringObject(ctx context.Context, d *deed) error {
+	object := map[string]any{"object": d.Text("object")}
+	return d.calls(ctx, 4*time.Second,
+		call{"looking for the " + d.Text("object"), "Head/LookFor", object},
+		call{"going to the table", "Platform/GoTo", map[string]any{"location": "table"}},
+		call{"grasping the " + d.Text("object"), "Arm/Grasp", object},
+		call{"handing the " + d.Text("object") + " over", "Arm/HandOver", nil})
 }
 
-// skillStep returns the execution's state from its step k on, and the transition.
-func (r *Robot) skillStep(cycleIndex, i int, e *execution, k int) []engram.EntityUpdate {
-	s := &e.steps[k]
-	t := r.at(cycleIndex, s.at)
-	id := r.executionID(cycleIndex, i, e.skill)
-	value := map[string]any{
-		"timestamp": t, "skill": r.id("Skill", "Description", e.skill), "status": s.status,
-		"parameters": e.parameters, "caller": r.config.Robot, "cause": r.commandID(cycleIndex, e.command).Instance(0),
-		"started": r.at(cycleIndex, e.steps[0].at), "message": s.message, "progress": float64(k) / float64(len(e.steps)-1),
+func placeObject(ctx context.Context, d *deed) error {
+	if to := d.Text("location"); to != "table" {
+		return &skill.Failure{Code: "unknown_place", Message: "things are put on the table, not on " + quoted(to)}
 	}
-	if e.parent >= 0 {
-		value["parent"] = r.executionID(cycleIndex, e.parent, executions(cycleIndex)[e.parent].skill)
-	}
-	change := map[string]any{
-		"timestamp": t, "execution": id.At(t), "to_status": s.status, "reason": s.message,
-	}
-	if k > 0 {
-		change["from_status"] = e.steps[k-1].status
-	}
-	return []engram.EntityUpdate{
-		update(id, t, payload(r.types.execution, value)),
-		update(r.id("Skill", "Transition", e.skill), t, payload(r.types.transition, change)),
-	}
+	return d.calls(ctx, 3500*time.Millisecond,
+		call{"putting it down", "Arm/PutDown", nil},
+		call{"going home", "Platform/GoTo", map[string]any{"location": "home"}})
 }
+
+func lookFor(ctx context.Context, d *deed) error {
+	if err := d.moves(ctx, step{"looking around", gaze, 1 - math.Round(d.phase()[gaze]), 300 * time.Millisecond}); err != nil {
+		return err
+	}
+	name := d.Text("object")
+	i := slices.IndexFunc(objects[:], func(o object) bool { return o.name == name })
+	if i < 0 {
+		return &skill.Failure{Code: "unknown_object", Message: "nobody has shown the robot what " + quoted(name) + " is"}
+	}
+	now := d.now()
+	s := d.course.Load().state(now, 0)
+	_, confidence := d.robot.localize(&s, i, int(now*ticksPerSecond))
+	if confidence == 0 {
+		return &skill.Failure{Code: "not_found", Message: "the " + name + " is not in sight", Retry: true}
+	}
+	d.SetResult(map[string]any{"object": d.robot.id("Object", "Instance", name), "confidence": confidence})
+	return nil
+}
+
+// places are how far the robot has driven where it is at a place.
+var places = map[string]float64{"home": 0, "table": 1}
+
+func goTo(ctx context.Context, d *deed) error {
+	name := d.Text("location")
+	to, known := places[name]
+	if !known {
+		return &skill.Failure{Code: "unknown_place", Message: "there is no place called " + quoted(name) + "; home and table are"}
+	}
+	left := math.Abs(to - d.phase()[drive])
+	if err := d.moves(ctx, step{"driving", drive, to, time.Duration(left * float64(1500*time.Millisecond))}); err != nil {
+		return err
+	}
+	d.SetResult(map[string]any{"location": name})
+	return nil
+}
+
+// In every second round the first grasp fails, which are two and one of three.
+func (s *stage) slips() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grasps++
+	return s.grasps%3 == 1
+}
+
+// feeling is how long the hand feels whether it holds something, in seconds.
+const feeling = 0.05
+
+func grasp(ctx context.Context, d *deed) error {
+	name := d.Text("object")
+	there := []engram.ID{d.robot.id("Object", "Instance", objects[cup].name)}
+	switch p := d.phase(); {
+	case name != objects[cup].name:
+		return &skill.Failure{Code: "no_grasp", Message: "the hand has no grasp for " + quoted(name) + "; for the cup it has"}
+	case d.holding():
+		return nil
+	case p[drive] != 1:
+		return &skill.Failure{Code: "out_of_reach", Message: "the cup is out of reach; Platform/GoTo location=table comes first", BlockedBy: there}
+	}
+	at := step{"reaching for the cup", reach, 1, time.Duration((1 - d.phase()[reach]) * float64(700*time.Millisecond))}
+	if d.slips() {
+		if err := d.moves(ctx, at, step{"closing the hand", grip, 0.7, 150 * time.Millisecond}, step{"opening the hand", grip, 0, 150 * time.Millisecond}); err != nil {
+			return err
+		}
+		return &skill.Failure{Code: "slipped", Message: "the cup slipped out of the hand", Retry: true, BlockedBy: there}
+	}
+	if err := d.moves(ctx, at, step{"closing the hand", grip, 1, 200 * time.Millisecond}); err != nil {
+		return err
+	}
+	d.hold()
+	return d.wait(ctx, d.now()+feeling)
+}
+
+func handOver(ctx context.Context, d *deed) error {
+	if !d.holding() {
+		return &skill.Failure{Code: "empty_hand", Message: "the hand holds nothing"}
+	}
+	return d.moves(ctx, step{"holding out the cup", lift, 1, 600 * time.Millisecond})
+}
+
+func putDown(ctx context.Context, d *deed) error {
+	switch p := d.phase(); {
+	case !d.holding() && p[reach] == 0:
+		return &skill.Failure{Code: "empty_hand", Message: "the hand holds nothing"}
+	case d.holding() && p[drive] != 1:
+		return &skill.Failure{Code: "no_table", Message: "there is nothing to put it on; Platform/GoTo location=table comes first"}
+	}
+	if d.holding() {
+		if err := d.moves(ctx, step{"putting down the cup", lift, 0, 800 * time.Millisecond}); err != nil {
+			return err
+		}
+		d.letGo()
+	}
+	return d.moves(ctx, step{"opening the hand", grip, 0, 200 * time.Millisecond}, step{"drawing the arm back", reach, 0, 800 * time.Millisecond})
+}
+
+func quoted(name string) string { return "“" + strings.ToValidUTF8(name, "�") + "”" }

@@ -49,8 +49,9 @@ func onTable(name, class, spoken string, s shape, size vec3, x, y, yaw float64, 
 // cupInHand is the cup's pose.Pose in the right hand's tool centre point while it is
 // held: what it is at the moment of the grasp.
 var cupInHand = func() pose.Pose {
-	q := positionsAt(cupHeld)
-	return baseAt(cupHeld).Mul(q.tcp(right)).Inverse().Mul(objects[cup].place)
+	p := phase{drive: 1, reach: 1, grip: 1}
+	q := positionsAt(0, p)
+	return baseAt(p).Mul(q.tcp(right)).Inverse().Mul(objects[cup].place)
 }()
 
 // state is the world at one time.
@@ -59,14 +60,18 @@ type state struct {
 	base    pose.Pose // of the robot in the map
 	joints  positions
 	objects [len(objects)]pose.Pose // in the map
+	held    bool                    // the cup is
+	since   float64                 // seconds since the course began
 }
 
-func stateAt(t float64) state {
-	s := state{t: t, base: baseAt(t), joints: positionsAt(t)}
+// state returns the world at a time, of which the course began at another.
+func (c *course) state(t, began float64) state {
+	p := c.phase(t - began)
+	s := state{t: t, base: baseAt(p), joints: positionsAt(t, p)}
 	for i := range objects {
 		s.objects[i] = objects[i].place
 	}
-	if holding(t) {
+	if s.since, s.held = c.held(t - began); s.held {
 		s.objects[cup] = s.base.Mul(s.joints.tcp(right)).Mul(cupInHand)
 	}
 	return s

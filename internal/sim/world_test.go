@@ -33,8 +33,9 @@ func TestBody(t *testing.T) {
 
 // TestJointsKeepTheirLimits watches two cycles.
 func TestJointsKeepTheirLimits(t *testing.T) {
+	r := small(t, 1)
 	for tick := range 2 * int(cycle) * 100 {
-		q, next := positionsAt(seconds(tick)), positionsAt(seconds(tick+1))
+		q, next := r.positions(seconds(tick)), r.positions(seconds(tick+1))
 		for i := range q {
 			j := &body[i]
 			if q[i] < j.lower || q[i] > j.upper {
@@ -47,27 +48,37 @@ func TestJointsKeepTheirLimits(t *testing.T) {
 	}
 }
 
-// TestGrasp checks the cup's way: the hand is where the cup is, and nothing jumps.
+// TestGrasp checks the cup's way in both rounds: the hand is where the cup is, and nothing jumps.
 func TestGrasp(t *testing.T) {
-	for _, tau := range []float64{handAtCup, cupHeld, cupDown} {
-		s := stateAt(tau)
-		tcp := s.base.Mul(s.joints.tcp(right))
-		if d := tcp.T.Sub(s.objects[cup].T).Norm(); d > 0.01 {
-			t.Errorf("at %v s the hand is %.3f m from the cup", tau, d)
+	r := small(t, 1)
+	for n := range r.rounds {
+		c, began := r.rounds[n].course, float64(n)*cycle
+		if len(c.holds) != 1 || len(c.motions[grip]) != 4-2*n || len(c.motions[gaze]) != 1 {
+			t.Fatalf("in round %d the cup is held %d times, and the fingers move %d times", n, len(c.holds), len(c.motions[grip]))
 		}
-	}
-	for _, tau := range []float64{cupHeld, cupDown} {
-		before, after := stateAt(tau-1e-6), stateAt(tau+1e-6)
-		if d, a := before.objects[cup].Distance(after.objects[cup]); d > 1e-4 || a > 1e-4 {
-			t.Errorf("at %v s the cup jumps by %v m, %v rad", tau, d, a)
+		for _, tau := range []float64{c.motions[reach][0].end, c.holds[0].since, c.holds[0].until} {
+			s := stateAt(began + tau)
+			tcp := s.base.Mul(s.joints.tcp(right))
+			if d := tcp.T.Sub(s.objects[cup].T).Norm(); d > 0.01 {
+				t.Errorf("%v s after the beginning of round %d the hand is %.3f m from the cup", tau, n, d)
+			}
 		}
-	}
-	s := stateAt(5.5)
-	if up := s.objects[cup].T.Z - objects[cup].place.T.Z; up < 0.15 {
-		t.Errorf("the cup is lifted by %v m only", up)
+		for _, tau := range []float64{c.holds[0].since, c.holds[0].until} {
+			before, after := stateAt(began+tau-1e-6), stateAt(began+tau+1e-6)
+			if d, a := before.objects[cup].Distance(after.objects[cup]); d > 1e-4 || a > 1e-4 {
+				t.Errorf("%v s after the beginning of round %d the cup jumps by %v m, %v rad", tau, n, d, a)
+			}
+		}
+		s := stateAt(began + 5.5)
+		if up := s.objects[cup].T.Z - objects[cup].place.T.Z; up < 0.15 {
+			t.Errorf("the cup is lifted by %v m only", up)
+		}
+		if p, rest := c.phase(cycle), (phase{gaze: 1}); p != rest {
+			t.Errorf("round %d ends with %v, want %v", n, p, rest)
+		}
 	}
 	first, second := stateAt(1), stateAt(1+cycle)
-	if first.objects != second.objects || first.base != second.base {
+	if first.objects != second.objects || first.base.T.Sub(second.base.T).Norm() > 1e-9 {
 		t.Error("the second cycle does not begin where the first did")
 	}
 }
@@ -79,7 +90,7 @@ func TestURDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := positionsAt(4.2)
+	q := small(t, 1).positions(4.2)
 	value := map[string]float64{}
 	for i := range body {
 		value[body[i].name] = q[i]

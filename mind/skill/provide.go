@@ -68,9 +68,10 @@ type Call struct {
 
 	stops chan schedule.Stop
 
-	mu     sync.Mutex
-	result map[string]any
-	told   bool // that it runs
+	mu       sync.Mutex
+	result   map[string]any
+	expected time.Duration
+	told     bool // that it runs
 }
 
 // StopError is the cause of a call's context when it is to stop.
@@ -90,7 +91,15 @@ func (c *Call) SetResult(result map[string]any) {
 
 // Progress says how much is done, from 0 to 1, and for people what is done just now.
 func (c *Call) Progress(ctx context.Context, done float64, message string) error {
-	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Progress, e.Message = done, message })
+	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Progress, e.Message, e.Expected = done, message, c.expected })
+}
+
+// Expect says how long the execution takes in all, from when it was called, as far as the skill knows; 0 is unknown. What is
+// told of it from now on has that.
+func (c *Call) Expect(inAll time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expected = inAll
 }
 
 // Stops tells of each time that the execution is told to stop: the first, when the context ends, and others after it was
@@ -103,7 +112,9 @@ func (c *Call) Lasting() context.Context { return c.p.over }
 
 // Refuse says that the execution goes on though it was told to stop, and why.
 func (c *Call) Refuse(ctx context.Context, message string) error {
-	return c.p.report(ctx, c, schedule.Running, func(e *Execution) { e.Message, e.Stop = message, &schedule.Stop{Answer: schedule.Refused} })
+	return c.p.report(ctx, c, schedule.Running, func(e *Execution) {
+		e.Message, e.Expected, e.Stop = message, c.expected, &schedule.Stop{Answer: schedule.Refused}
+	})
 }
 
 // Run executes another skill for this one, see [Skills.Run].
@@ -446,7 +457,7 @@ func stops(ctx context.Context, err error) bool {
 // ended says how an execution ended. Where the memory refuses that, as a result of the wrong type, it has failed.
 func (p *provider) ended(c *Call, status schedule.Status, why *Failure) {
 	err := p.report(p.over, c, status, func(e *Execution) {
-		if e.Result = c.result; why != nil {
+		if e.Result, e.Expected = c.result, c.expected; why != nil {
 			e.Message, e.Failure = why.Message, why
 		}
 	})

@@ -94,6 +94,7 @@ func (r *robot) wait(h *skill.Handle) *skill.Execution {
 
 // wave is a skill that takes a second, and stops at once.
 func wave(ctx context.Context, c *skill.Call) error {
+	c.Expect(time.Second)
 	for i := range 10 {
 		if err := c.Progress(ctx, float64(i)/10, "waving"); err != nil {
 			return err
@@ -118,7 +119,7 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Status != schedule.Succeeded || e.Result["waves"] != int64(10) || e.Parameters["hand"] != "right" || e.Parameters["times"] != int64(10) || e.Caller != "anna" {
+		if e.Status != schedule.Succeeded || e.Result["waves"] != int64(10) || e.Parameters["hand"] != "right" || e.Parameters["times"] != int64(10) || e.Caller != "anna" || e.Expected != time.Second {
 			t.Errorf("it ended as %+v", e)
 		}
 		history, err := r.Query(r.ctx, engram.PatternOf(e.ID).Select(engram.All()))

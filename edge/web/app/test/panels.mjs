@@ -83,7 +83,7 @@ await test(async (open) => {
   await accessible(page, 'plots', '[role=tabpanel]')
 
   step('what a skill does is shown as bars, beside them')
-  await go({ view: 'plots', sel: body, plot: `${body}#position[3]|Skill/Execution/Simulation/${await ask('skill')}#status` })
+  await go({ view: 'plots', sel: body, plot: `${body}#position[3]|Skill/Execution/Platform/${await ask('skill')}#status` })
   await panel.locator('[data-testid=plot]').nth(1).waitFor()
   await panel.locator('.value', { hasText: /Running|Succeeded|Failed|Aborted/ }).waitFor()
   await page.waitForFunction(coloured, 1)
