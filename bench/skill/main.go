@@ -1,5 +1,5 @@
 // Command skill measures how long it takes from when somebody asks for a skill until its provider is called, with the memory
-// server, the provider and the caller in three processes:
+// server, the provider and the caller in three processes, and from when an update fulfils a condition:
 //
 //	go run ./bench/skill
 //
@@ -20,7 +20,9 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/core/idf"
 	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
 )
 
 func main() {
@@ -155,7 +157,76 @@ func measureServer(n int, dir, binary, name string, args []string) error {
 	}
 	fmt.Printf("%-9s called p50 %7.0f µs, p99 %7.0f µs; ended and told p50 %7.0f µs; a commit that is refused p50 %5.0f µs\n", name,
 		quantile(called, 0.5), quantile(called, 0.99), quantile(ended, 0.5), quantile(commits, 0.5))
+	return measureCondition(ctx, m, skills, n, name)
+}
+
+// measureCondition measures how long it takes from an update that fulfils a condition until the provider is called, at 100
+// updates per second.
+func measureCondition(ctx context.Context, m *client.Client, skills *skill.Skills, n int, name string) error {
+	err := skills.SetCondition(ctx, "bench", "touch", skill.When{
+		Skill: "Bench/Touch", On: "Speech/Text/Bench", Where: "confidence > 0.5", Trigger: condition.EachUpdate, FromUpdate: map[string]string{"text": "text"},
+	})
+	if err != nil {
+		return err
+	}
+	codec, err := skill.NewCodec(ctx, m)
+	if err != nil {
+		return err
+	}
+	def, err := m.Type(ctx, "engram.speech.Text")
+	if err != nil {
+		return err
+	}
+	text, err := idf.ParseType(def)
+	if err != nil {
+		return err
+	}
+	sub, err := m.Subscribe(ctx, engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("Skill/Execution/Bench")}, WithData: true})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	entity := engram.MustID("Speech/Text/Bench/said")
+	var took, commits []time.Duration
+	for i := range n {
+		tick := time.After(10 * time.Millisecond)
+		b, err := text.Encode(map[string]any{"text": fmt.Sprint(i)})
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		if _, err := m.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{Entity: entity, Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: text.Name(), Bytes: b})}}}}); err != nil {
+			return err
+		}
+		commits = append(commits, time.Since(began))
+		at, err := calledFor(ctx, sub, codec, fmt.Sprint(i))
+		if err != nil {
+			return err
+		}
+		took = append(took, at.Sub(began))
+		<-tick
+	}
+	fmt.Printf("%-9s condition: called p50 %7.0f µs, p99 %7.0f µs after the update, whose commit took p50 %5.0f µs\n", name, quantile(took, 0.5), quantile(took, 0.99), quantile(commits, 0.5))
 	return nil
+}
+
+// calledFor waits until the execution of a text has ended, and returns when its provider was called.
+func calledFor(ctx context.Context, sub engram.UpdateStream, codec *skill.Codec, text string) (time.Time, error) {
+	for {
+		updates, err := sub.Next(ctx)
+		if err != nil {
+			return time.Time{}, err
+		}
+		for _, u := range updates {
+			e, err := codec.Execution(u.ID.Truncate(engram.LevelEntity), u.Snapshot.Time, u.Snapshot.Instances)
+			if err != nil {
+				return time.Time{}, err
+			}
+			if at, ok := e.Result["called"].(int64); ok && e.Parameters["text"] == text {
+				return time.Unix(0, at), nil
+			}
+		}
+	}
 }
 
 func quantile(all []time.Duration, q float64) float64 {
