@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,9 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/program"
+	"github.com/seed-301d4374/engram/mind/memories"
 	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
 
@@ -57,6 +60,9 @@ func playOnce(ctx context.Context, role string, note func(string, engram.ID)) er
 	if err != nil {
 		return err
 	}
+	if role == "speaker" {
+		return speak(ctx, m, note)
+	}
 	if role == "provider" {
 		return skills.Provide(ctx, "Arm", skill.ProvideOptions{Lease: 400 * time.Millisecond}, skill.Skill{
 			Name: "Wave", Description: skill.Description{Resources: []string{"arm"}, StopWithin: 100 * time.Millisecond},
@@ -94,6 +100,29 @@ func playOnce(ctx context.Context, role string, note func(string, engram.ID)) er
 	return nil
 }
 
+// speak says texts, for each of which a condition asks for a skill.
+func speak(ctx context.Context, m *client.Client, note func(string, engram.ID)) error {
+	of, _ := memories.Type("engram.speech.Text")
+	for ctx.Err() == nil {
+		said := engram.MustID("Speech/Text/Speaker/" + strconv.FormatInt(time.Now().UnixNano(), 36))
+		b, err := of.Encode(map[string]any{"text": said.Entity()})
+		if err != nil {
+			return err
+		}
+		update := engram.EntityUpdate{Entity: said, Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: of.Name(), Bytes: b})}}
+		results, err := m.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{update}})
+		if err != nil {
+			return err
+		}
+		if results[0].Err != nil {
+			return results[0].Err
+		}
+		note("said", said)
+		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+	}
+	return nil
+}
+
 // role is a process of a provider or a caller.
 type role struct {
 	cmd  *exec.Cmd
@@ -117,7 +146,7 @@ func (r *role) kill() {
 }
 
 // TestKillSkills kills the server, a provider and callers of skills at random moments: no request is lost or executed twice, the
-// arm is never used twice at once, and it is free in the end.
+// arm is never used twice at once, and it is free in the end. What is said a condition has the arm wave for, once.
 func TestKillSkills(t *testing.T) {
 	testkit.Long(t)
 	binary := program.Engram(t)
@@ -135,8 +164,8 @@ func TestKillSkills(t *testing.T) {
 		t.Fatal(err)
 	}
 	synced := "version: 1\npolicies:\n"
-	for _, segment := range []string{"Request", "Abort", "Execution"} {
-		synced += "  Skill/" + segment + ": {durability: synced}\n"
+	for _, segment := range []string{"Skill/Request", "Skill/Abort", "Skill/Execution", "Speech/Text"} {
+		synced += "  " + segment + ": {durability: synced}\n"
 	}
 	if err := os.WriteFile(filepath.Join(dir, "data", "policies.yaml"), []byte(synced), 0o600); err != nil {
 		t.Fatal(err)
@@ -147,7 +176,7 @@ func TestKillSkills(t *testing.T) {
 	}
 	defer func() { server.kill() }()
 	address, notes := "unix:"+server.socket, filepath.Join(dir, "notes")
-	names := []string{"provider", "caller", "caller"}
+	names := []string{"provider", "caller", "caller", "speaker"}
 	roles := make([]*role, len(names))
 	start := func(i int) {
 		if roles[i], err = play(names[i], notes, address); err != nil {
@@ -158,6 +187,7 @@ func TestKillSkills(t *testing.T) {
 		start(i)
 		defer func() { roles[i].kill() }()
 	}
+	setCondition(t, server)
 	for n := range *kills {
 		time.Sleep(time.Duration(chance.Int64N(int64(900 * time.Millisecond))))
 		if i := chance.IntN(len(roles) + 1); i < len(roles) {
@@ -182,6 +212,27 @@ func TestKillSkills(t *testing.T) {
 	}
 }
 
+// setCondition has the arm wave for what is said.
+func setCondition(t *testing.T, server *process) {
+	t.Helper()
+	m, err := server.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	skills, err := skill.Open(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forever := time.Duration(0)
+	testkit.Until(t, func() (string, bool) {
+		err := skills.SetCondition(t.Context(), "test", "said", skill.When{
+			Skill: "Arm/Wave", On: "Speech/Text/Speaker", Trigger: condition.EachUpdate, FromUpdate: map[string]string{"text": "text"}, Patience: &forever,
+		})
+		return fmt.Sprint(err), err == nil // the provider has described the skill
+	})
+}
+
 // checkSkills waits until all executions have ended, and compares them with what the processes wrote down.
 func checkSkills(t *testing.T, server *process, notes string) {
 	t.Helper()
@@ -196,17 +247,22 @@ func checkSkills(t *testing.T, server *process, notes string) {
 		t.Fatal(err)
 	}
 	ended := map[string]schedule.Status{}
+	waved := map[any]int{} // for what was said
 	testkit.Until(t, func() (string, bool) {
 		all, err := skills.Executions(ctx, engram.MustPattern("Skill/Execution"), engram.Latest(1))
 		if err != nil {
 			return err.Error(), false
 		}
 		clear(ended)
+		clear(waved)
 		for _, e := range all {
 			if !e.Status.Ended() {
 				return fmt.Sprintf("%s is %v: %+v", e.ID.Entity(), e.Status, e), false
 			}
 			ended[e.ID.Entity()] = e.Status
+			if !e.Condition.IsRoot() {
+				waved[e.Parameters["text"]]++
+			}
 		}
 		return "", true
 	})
@@ -225,6 +281,10 @@ func checkSkills(t *testing.T, server *process, notes string) {
 			if _, ok := ended[name]; !ok {
 				t.Errorf("the request %s was acknowledged, and has no execution", name)
 			}
+		case "said":
+			if waved[name] != 1 {
+				t.Errorf("%s was said, and the arm waved for it %d times", name, waved[name])
+			}
 		case "began":
 			if began[name]++; began[name] > 1 {
 				t.Errorf("%s was executed twice", name)
@@ -241,6 +301,11 @@ func checkSkills(t *testing.T, server *process, notes string) {
 			if is := ended[name].String(); is != what {
 				t.Errorf("%s ended as %s, and is %s later", name, what, is)
 			}
+		}
+	}
+	for text, n := range waved {
+		if n > 1 {
+			t.Errorf("the arm waved %d times for %v", n, text)
 		}
 	}
 	for name, status := range ended {
