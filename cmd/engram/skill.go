@@ -16,7 +16,7 @@ import (
 
 func newSkill() *cobra.Command {
 	cmd := &cobra.Command{Use: "skill", Short: "See what the robot can do, have it done, and see what came of it"}
-	cmd.AddCommand(newSkillLs(), newSkillRun(), newSkillAbort(), newSkillHistory(), newSkillSwitch(true), newSkillSwitch(false))
+	cmd.AddCommand(newSkillLs(), newSkillRun(), newSkillAbort(), newSkillHistory(), newSkillProvide(), newSkillSwitch(true), newSkillSwitch(false))
 	return cmd
 }
 

@@ -160,11 +160,6 @@ func (x *Executor) provider(ctx context.Context, u engram.EntityUpdate, store pu
 	if !l.Ended && (l.Lease < skill.ShortestLease || l.Lease > skill.LongestLease) {
 		return engram.Errorf(engram.Invalid, u.Entity.String(), "a lease of %v: from %v to %v", l.Lease, skill.ShortestLease, skill.LongestLease)
 	}
-	for id, d := range x.descriptions {
-		if stop := cmp.Or(d.StopWithin, skill.DefaultStopWithin); id.ProviderSegment() == u.Entity.Entity() && !l.Ended && l.Lease < 2*stop && d.StopWithin > 0 {
-			return engram.Errorf(engram.Invalid, u.Entity.String(), "a lease of %v is too short for %s, which stops within %v: at least twice that", l.Lease, id.Entity(), stop)
-		}
-	}
 	var changes []schedule.Task
 	if l.Ended {
 		changes = x.schedule.Leave(x.now(), u.Entity.Entity(), l.Epoch)
@@ -205,16 +200,20 @@ func (x *Executor) enable(ctx context.Context, u engram.EntityUpdate, store put)
 // maxDescriptions bounds the skills.
 const maxDescriptions = 10_000
 
-// describe is the hook of Skill/Description.
+// describe is the hook of Skill/Description. What comes from elsewhere, as prior knowledge does, describes a skill as well; the
+// newest description counts.
 func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store put) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if plainly(ctx) || x.svc == nil {
+	if x.svc == nil {
 		return store(u)
 	}
 	d, err := x.codec.Description(u.Entity, u.Instances)
 	if err != nil {
 		return store(u) // which says best what is wrong with it
+	}
+	if lease := x.schedule.Leased(x.now(), u.Entity.ProviderSegment()); lease > 0 && lease < 2*d.StopWithin && !plainly(ctx) {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "the lease of its provider, %v, is too short for what stops within %v: at least twice that", lease, d.StopWithin)
 	}
 	if x.descriptions[u.Entity] == nil && len(x.descriptions) >= maxDescriptions {
 		return engram.Errorf(engram.Exhausted, u.Entity.String(), "there are %d skills", maxDescriptions)
@@ -222,7 +221,9 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 	if err := store(u); err != nil {
 		return err
 	}
-	x.descriptions[u.Entity] = d
+	if u.Time >= x.dated[u.Entity] {
+		x.descriptions[u.Entity], x.dated[u.Entity] = d, u.Time
+	}
 	return nil
 }
 
