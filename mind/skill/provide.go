@@ -403,7 +403,7 @@ var errEnds = errors.New("the provider ends")
 func (p *provider) execute(ctx context.Context, r *running) {
 	c := r.call
 	s, known := p.skills[c.Skill]
-	err := error(engram.Errorf(engram.NotFound, c.Skill.String(), "%s has no such skill any more", p.entity.Entity()))
+	err := error(engram.Errorf(engram.NotFound, c.Skill.String(), "%s does not offer this skill", p.entity.Entity()))
 	if known {
 		var telling sync.WaitGroup
 		telling.Go(func() { // the skill does not wait for the memory
