@@ -81,7 +81,11 @@ func readProviders(files []string) (all []*script.Provider, err error) {
 			all = append(all, p)
 		}
 	}
-	return all, errors.Join(wrong...)
+	var each []error // is told on a line of its own
+	for _, err := range apart(errors.Join(wrong...)) {
+		each = append(each, usagef("%w", err))
+	}
+	return all, errors.Join(each...)
 }
 
 // readAtMost reads a file, of which one byte more than so many tells that it is too large.

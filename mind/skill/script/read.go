@@ -52,6 +52,9 @@ func Read(file string, text []byte) ([]*Provider, error) {
 	}
 	body, err := yamldoc.Parse(text)
 	if err != nil {
+		if line, message := yamldoc.Syntax(err); line > 0 {
+			return nil, place{file, line}.errorf(engram.Invalid, "the YAML cannot be parsed: %s", message)
+		}
 		return nil, engram.Errorf(engram.Invalid, file, "%w", err)
 	}
 	r := &reader{file: file, values: yamldoc.NewValues(maxNodes)}
@@ -109,7 +112,11 @@ func (r *reader) fail(n ast.Node, format string, args ...any) {
 func (r *reader) each(n ast.Node, what string, do func(name string, key, value ast.Node)) {
 	pairs, ok := r.pairs(n, what)
 	for _, kv := range pairs {
-		do(r.text(kv.Key), kv.Key, kv.Value)
+		if name, ok := scalar(kv.Key); ok {
+			do(name, kv.Key, kv.Value)
+		} else {
+			r.fail(kv.Key, "%s: a name is expected, not %s", what, kind(kv.Key))
+		}
 	}
 	if ok && len(pairs) == 0 {
 		r.fail(n, "%s: there are none", what)
@@ -163,7 +170,7 @@ type fields struct {
 	of     string   // what it is, for messages
 	at     map[string]ast.Node
 	keys   map[string]ast.Node
-	broken bool // it is no mapping, which is told
+	broken bool // it is no mapping, or has other keys, which is told
 }
 
 // mapping reads a mapping, whose keys are known.
@@ -172,13 +179,14 @@ func (r *reader) mapping(n ast.Node, of string, known ...string) *fields {
 	pairs, ok := r.pairs(n, of)
 	f.broken = !ok
 	for _, kv := range pairs {
-		key := r.text(kv.Key)
+		key, _ := scalar(kv.Key)
 		if !slices.Contains(known, key) {
 			hint := "it has " + strings.Join(known, ", ")
 			if near := spelling.Nearest(key, known); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			r.fail(kv.Key, "%s: unknown key %.60q; %s", of, key, hint)
+			f.broken = true
 			continue
 		}
 		f.at[key], f.keys[key] = kv.Value, kv.Key
@@ -202,28 +210,31 @@ func (f *fields) wrongf(key, format string, args ...any) {
 	f.fail(f.keys[key], "%s: %s: %w", f.of, key, fmt.Errorf(format, args...))
 }
 
-// text returns a scalar as text.
-func (r *reader) text(n ast.Node) string {
+// scalar returns a scalar as text, and false if a node is none.
+func scalar(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
-		return n.Value
+		return n.Value, true
 	case *ast.LiteralNode:
-		return strings.TrimSuffix(n.Value.Value, "\n")
+		return strings.TrimSuffix(n.Value.Value, "\n"), true
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return n.GetToken().Value
+		return n.GetToken().Value, true
 	case *ast.MappingKeyNode:
-		return r.text(n.Value)
+		return scalar(n.Value)
 	}
-	r.fail(n, "a text is expected, not %s", kind(n))
-	return ""
+	return "", false
 }
 
 // text returns a member that is a text, "" if it is not there.
 func (f *fields) text(key string) string {
-	if n := f.at[key]; n != nil && f.has(key) {
-		return f.reader.text(n)
+	if !f.has(key) {
+		return ""
 	}
-	return ""
+	text, ok := scalar(f.at[key])
+	if !ok {
+		f.wrongf(key, "a text is expected, not %s", kind(f.at[key]))
+	}
+	return text
 }
 
 // duration returns a member that is a span of time, 0 if it is not there.
@@ -231,9 +242,10 @@ func (f *fields) duration(key string) time.Duration {
 	if !f.has(key) {
 		return 0
 	}
-	d, err := time.ParseDuration(f.text(key))
+	text, _ := scalar(f.at[key])
+	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		f.wrongf(key, "%.60q is no span of time; write one such as 300ms, 2s or 1m", f.text(key))
+		f.wrongf(key, "%s is no span of time; write one such as 300ms, 2s or 1m", kind(f.at[key]))
 	}
 	return d
 }
@@ -271,7 +283,11 @@ func (f *fields) texts(key string) (all []string) {
 		return []string{f.text(key)}
 	}
 	for _, n := range list.Values {
-		all = append(all, f.reader.text(n))
+		text, ok := scalar(n)
+		if !ok {
+			f.wrongf(key, "texts are expected, not %s", kind(n))
+		}
+		all = append(all, text)
 	}
 	return all
 }
@@ -311,7 +327,7 @@ func (f *fields) list(key string) []ast.Node {
 		f.wrongf(key, "a list is expected, not %s", kind(f.at[key]))
 		return nil
 	}
-	return list.Values
+	return append([]ast.Node{}, list.Values...)
 }
 
 func (r *reader) provider(name string, key, n ast.Node) *Provider {
@@ -361,14 +377,15 @@ func (r *reader) skill(provider, name string, key, n ast.Node) *scripted {
 		s.Subskills = append(s.Subskills, id)
 	}
 	s.steps = r.stepList(f.list("steps"), 0)
-	for _, n := range f.list("calls") {
+	calls := f.list("calls")
+	for _, n := range calls {
 		if list, ok := n.(*ast.SequenceNode); ok {
 			s.calls = append(s.calls, r.stepList(list.Values, 0))
 		} else {
 			s.calls = append(s.calls, r.stepList([]ast.Node{n}, 0))
 		}
 	}
-	if f.has("calls") && len(s.calls) == 0 {
+	if calls != nil && len(calls) == 0 {
 		f.wrongf("calls", "what is done at the first call is missing; [] is nothing")
 	}
 	return s

@@ -90,7 +90,11 @@ func (r *reader) step(n ast.Node, depth int) step {
 	v := all[at]
 	for _, key := range given {
 		if key != v.name && slices.Contains(names, key) && !slices.Contains(v.beside, key) {
-			r.fail(n, "the step %s: %s is a step of its own; begin it with \"- \"", v.name, key)
+			hint := key + " is a step of its own; begin it with \"- \""
+			if v.name == "fail" && key == "message" {
+				hint = "its message stands after \"fail:\"; a word for programs is its code"
+			}
+			r.fail(n, "the step %s: %s", v.name, hint)
 			return s
 		}
 	}
@@ -133,6 +137,9 @@ func (r *reader) noStep(n ast.Node, given []string, all []verb) {
 // template returns a text that may name parameters.
 func (f *fields) template(key string) string {
 	text := f.text(key)
+	if _, ok := scalar(f.at[key]); ok && text == "" && key != "message" {
+		f.wrongf(key, "it is empty")
+	}
 	if _, err := plain(text); err != nil {
 		f.wrongf(key, "%w", err)
 	}
@@ -206,7 +213,7 @@ func (f *fields) id(key, text string, parse func(string) (engram.ID, error)) {
 func (f *fields) run(int) (any, action) {
 	ignoreFailure := f.flag("ignore_failure")
 	id, err := skillID(f.text("run"))
-	if err != nil {
+	if _, ok := scalar(f.at["run"]); ok && err != nil {
 		f.wrongf("run", "%w", err)
 	}
 	return f.dict("parameters"), func(c *call, values any) error {
@@ -220,7 +227,9 @@ func (f *fields) run(int) (any, action) {
 
 func (f *fields) commit(int) (any, action) {
 	entity, typ := f.template("commit"), ""
-	f.id("commit", entity, entityID)
+	if entity != "" {
+		f.id("commit", entity, entityID)
+	}
 	if f.required("type") != nil {
 		typ = f.text("type")
 	}
@@ -258,7 +267,7 @@ func (f *fields) repeat(depth int) (any, action) {
 	times, tells := f.value("repeat"), f.has("message")
 	if names := parametersIn(times); len(names) == 0 {
 		if _, err := repeats(times); err != nil {
-			f.wrongf("repeat", "%w", err)
+			f.wrongf("repeat", "a whole number from 0 to %d is expected, not %s", maxRepeats, kind(f.at["repeat"]))
 		}
 	}
 	var steps []step
