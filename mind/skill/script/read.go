@@ -48,7 +48,7 @@ type scripted struct {
 // large; it has all mistakes, joined, up to a bound, and each names the file, the line and the key.
 func Read(file string, text []byte) ([]*Provider, error) {
 	if len(text) > MaxFile {
-		return nil, engram.Errorf(engram.Exhausted, file, "the file has %d bytes; at most %d are read", len(text), MaxFile)
+		return nil, engram.Errorf(engram.Exhausted, file, "the file has more than %d bytes; write several", MaxFile)
 	}
 	body, err := yamldoc.Parse(text)
 	if err != nil {
