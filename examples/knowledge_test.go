@@ -39,6 +39,20 @@ func TestSkillsDocument(t *testing.T) {
 	runDocument(t, "skills", dir, 10, "arm")
 }
 
+// They do with the script of the same provider, too.
+func TestSkillsDocumentOfTheScript(t *testing.T) {
+	testkit.Long(t)
+	dir := t.TempDir()
+	script, err := filepath.Abs("skill/arm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(script, filepath.Join(dir, "arm.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	runDocument(t, "skills", dir, 10, "engram skill provide arm.yaml")
+}
+
 // runDocument runs the commands of a document in a folder, beside a server and programs of the folder, and compares what they
 // print.
 func runDocument(t *testing.T, name, dir string, least int, beside ...string) {
@@ -53,7 +67,8 @@ func runDocument(t *testing.T, name, dir string, least int, beside ...string) {
 	env := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "ENGRAM_ADDRESS=unix:"+filepath.Join(dir, "s"), "TZ=UTC", "LC_ALL=C.UTF-8")
 	env = append(env, "ENGRAM_HTTP="+serveKnowledge(t, dir, env))
 	for _, program := range beside {
-		cmd := exec.Command(filepath.Join(dir, program))
+		words := strings.Fields(program)
+		cmd := exec.Command(filepath.Join(dir, words[0]), words[1:]...)
 		cmd.Dir, cmd.Env = dir, env
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

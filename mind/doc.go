@@ -51,6 +51,7 @@
 //	skill                skills: who offers them, who asks for them, what came of it
 //	skill/schedule       which executions run, wait and stop
 //	skill/executor       the hooks of the memory Skill
+//	skill/script         providers of skills that are written in YAML
 //
 // Shared in this wing:
 //

@@ -38,7 +38,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("ENGRAM_ADDRESS", "unix:"+filepath.Join(e.WorkDir, "e.sock"))
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
-			return nil
+			examples, err := filepath.Abs("../../examples")
+			e.Setenv("EXAMPLES", examples)
+			return err
 		},
 		Condition: scriptCondition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -17,7 +17,7 @@ import (
 
 func newSkill() *cobra.Command {
 	cmd := &cobra.Command{Use: "skill", Short: "See what the robot can do, have it done, and see what came of it"}
-	cmd.AddCommand(newSkillLs(), newSkillRun(), newSkillAbort(), newSkillShow(), newSkillWatch(), newSkillHistory(), newSkillCondition(), newSkillSwitch(true), newSkillSwitch(false))
+	cmd.AddCommand(newSkillLs(), newSkillRun(), newSkillAbort(), newSkillShow(), newSkillWatch(), newSkillHistory(), newSkillProvide(), newSkillCondition(), newSkillSwitch(true), newSkillSwitch(false))
 	return cmd
 }
 

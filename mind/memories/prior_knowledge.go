@@ -39,6 +39,7 @@ func PriorKnowledge(dirs ...fs.FS) func(ctx context.Context, svc engram.Service)
 //	Object/Class/cup.yaml          the entity Object/Class/PriorKnowledge/cup
 //	Object/Class/KIT/cup.yaml      the entity "KIT/cup"
 //	Navigation/Location.yaml       several entities by name
+//	Skill/Description/Arm/Wave.yaml  what the provider Arm offers: Skill/Description/Arm/Wave
 //
 // All files are read before anything is committed. If some are wrong nothing is,
 // and the error, Invalid, has a line for each that names the file and the member.
@@ -120,18 +121,34 @@ func (r *knowledgeReader) file(file string) error {
 		return engram.Errorf(engram.CodeOf(err), file, "%w", err)
 	}
 	if len(parts) > 2 {
-		return r.entity(file, segment, strings.Join(parts[2:], "/"), content, typ)
+		return r.entity(file, segment, parts[2:], content, typ)
 	}
 	entities, ok := content.(map[string]any)
 	if !ok {
 		return engram.Errorf(engram.Invalid, file, "a file about a whole core segment holds a mapping from entities' names to what is known of them")
 	}
 	for _, name := range slices.Sorted(maps.Keys(entities)) {
-		if err := r.entity(file, segment, name, entities[name], typ); err != nil {
+		if err := r.entity(file, segment, strings.Split(name, "/"), entities[name], typ); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ofProviders are the core segments of which each provider segment is called as who offers what is in it, which prior
+// knowledge names, too: what is known of a skill stays where its provider describes it anew.
+var ofProviders = map[string]bool{"Skill/Description": true}
+
+// entityOf returns the entity that a path in a segment of prior knowledge names.
+func entityOf(segment engram.ID, path []string) (engram.ID, error) {
+	core := segment.Parent()
+	if !ofProviders[core.String()] {
+		return segment.Child(strings.Join(path, "/"))
+	}
+	if len(path) < 2 {
+		return engram.ID{}, engram.Errorf(engram.Invalid, core.String(), "%s is known of no provider; write PROVIDER/%[1]s, such as Arm/Wave", path[0])
+	}
+	return engram.NewID(core.Memory(), core.CoreSegment(), path[0], strings.Join(path[1:], "/"))
 }
 
 // segmentType returns the name of the type of what is committed to the segment.

@@ -32,11 +32,12 @@ func (n node) errorf(format string, args ...any) error {
 	return engram.Errorf(engram.Invalid, n.file, n.where+": "+format, args...)
 }
 
-func (r *knowledgeReader) entity(file string, segment engram.ID, name string, content any, typ string) error {
-	entity, err := segment.Child(name)
+func (r *knowledgeReader) entity(file string, segment engram.ID, path []string, content any, typ string) error {
+	entity, err := entityOf(segment, path)
 	if err != nil {
 		return engram.Errorf(engram.Invalid, file, "%w", err)
 	}
+	name := strings.Join(path, "/")
 	n := node{file: file, where: name, core: typ, typ: typ, confidence: 1}
 	m, isMap := content.(map[string]any)
 	if !isMap || m["$snapshots"] == nil {

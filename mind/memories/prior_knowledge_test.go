@@ -78,6 +78,9 @@ func TestPriorKnowledgeOfTheGuide(t *testing.T) {
 			t.Errorf("%s: %v", place, s)
 		}
 	}
+	if _, m := latest(t, srv, "Skill/Description/Arm/Wave"); m["description"] != "waves with the right hand" {
+		t.Errorf("Wave: %v", m)
+	}
 	if s, _ := latest(t, srv, "Grasp/Affordance/PriorKnowledge/cup"); len(s.Instances) != 2 || s.Instances[1].Confidence != 0.6 {
 		t.Errorf("grasps: %v", s)
 	}
@@ -108,6 +111,10 @@ func TestPriorKnowledge(t *testing.T) {
 			"Speech/Command/PriorKnowledge/b", `1970-01-01 00:00:00.000000 1 {"text":"x","arguments":{"object":"cup"}}`},
 		{"numbers", folder("Example/ExampleData/a.yaml", "the_long: 9223372036854775807\nthe_double: -.inf\nthe_int: 0x1F\nthe_float: 1e-3\nthe_string: !!str 12\n"),
 			"Example/ExampleData/PriorKnowledge/a", `1970-01-01 00:00:00.000000 1 {"the_int":31,"the_long":"9223372036854775807","the_float":0.001,"the_double":"-Infinity","the_string":"12"}`},
+		{"a skill of a provider", folder("Skill/Description/Arm/Wave/fast.yaml", "description: waves\ndefault_parameters: {times: 2}\n"),
+			"Skill/Description/Arm/Wave\\/fast", `1970-01-01 00:00:00.000000 1 {"description":"waves","default_parameters":{"times":2}}`},
+		{"skills of providers", folder("Skill/Description.yaml", "Arm/Wave: {description: waves}\nBase/Turn: {description: turns}\n"),
+			"Skill/Description/Base/Turn", `1970-01-01 00:00:00.000000 1 {"description":"turns"}`},
 		{"names with dots and slashes", folder("Speech/Text/a.b/c.d.yaml", "text: x\n"),
 			"Speech/Text/PriorKnowledge/a.b\\/c.d", `1970-01-01 00:00:00.000000 1 {"text":"x"}`},
 		{"other files are left alone", folder("README.md", "#", ".git/x.yaml", "a", "Speech/.x.yaml", "b", "_notes/x.json", "c", "Speech/Text/a.yaml", "text: x"),
@@ -149,6 +156,8 @@ func TestPriorKnowledgeErrors(t *testing.T) {
 		{"JSON syntax", folder("Speech/Text/a.json", "{\n\"text\": \"x\",\n}"), []string{"Speech/Text/a.json", "line 3"}},
 		{"two JSON values", folder("Speech/Text/a.json", `{} {}`), []string{"something follows"}},
 		{"two documents", folder("Speech/Text/a.yaml", "text: x\n---\ntext: y\n"), []string{"2 YAML documents"}},
+		{"a skill of nobody", folder("Skill/Description/Wave.yaml", "description: waves"), []string{"Skill/Description/Wave.yaml", "Wave is known of no provider; write PROVIDER/Wave"}},
+		{"skills of nobody", folder("Skill/Description.yaml", "Wave: {description: waves}"), []string{"Skill/Description.yaml", "write PROVIDER/Wave"}},
 		{"no memory", folder("a.yaml", "text: x"), []string{"a.yaml", "Memory/CoreSegment"}},
 		{"unknown memory", folder("Speach/Text/a.yaml", "text: x"), []string{"Speach/Text/a.yaml", "no such core segment"}},
 		{"unknown segment", folder("Speech/Texts/a.yaml", "text: x"), []string{"Speech/Texts", "no such core segment"}},

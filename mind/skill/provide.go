@@ -128,13 +128,19 @@ type ProvideOptions struct {
 	// Lease is for how long the memory takes the provider to be there when it has heard nothing; 0 is 2 s, and at least three
 	// times the longest StopWithin. A provider that cannot renew it begins to stop that long before it is over, or a third of it.
 	Lease time.Duration
+	// Tell is called with nil when the skills are offered, and when they are not, or not any more, with the reason, such as that
+	// another provider has the name; again each time that it was tried again. It must not wait.
+	Tell func(error)
 }
 
 // Provide offers skills under a provider's name until ctx ends: it describes them, keeps a lease, and executes what is asked
 // for, several executions at once where their resources allow it. Where the lease is lost, as by a cut network, it stops what it
 // runs and begins anew. It returns when all stands still: with nil, or with the error of a description that is refused.
 func (s *Skills) Provide(ctx context.Context, name string, o ProvideOptions, skills ...Skill) (err error) {
-	p := &provider{Skills: s, lease: o.Lease, skills: map[engram.ID]Skill{}}
+	p := &provider{Skills: s, lease: o.Lease, tell: o.Tell, skills: map[engram.ID]Skill{}}
+	if p.tell == nil {
+		p.tell = func(error) {}
+	}
 	if p.entity, err = engram.NewID("Skill", "Provider", name, name); err != nil {
 		return err
 	}
@@ -160,11 +166,13 @@ func (s *Skills) Provide(ctx context.Context, name string, o ProvideOptions, ski
 	}
 	p.margin = max(p.margin, p.lease/3)
 	for ctx.Err() == nil {
-		if err := p.live(ctx); err != nil && !passes(err) {
-			if ctx.Err() != nil {
-				break
-			}
+		switch err := p.live(ctx); {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !passes(err):
 			return err
+		case err != nil:
+			p.tell(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -189,6 +197,7 @@ type provider struct {
 	entity, executions engram.ID
 	lease              time.Duration
 	margin             time.Duration // before its end, in which all comes to stand still
+	tell               func(error)
 	skills             map[engram.ID]Skill
 
 	epoch uint64
@@ -233,6 +242,7 @@ func (p *provider) live(ctx context.Context) error {
 		_ = p.say(ctx, Lease{Epoch: p.epoch, Ended: true}) // it is over by itself otherwise
 		return err
 	}
+	p.tell(nil)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { lost(p.keep(over, until)) })
 	defer renewing.Wait()
@@ -244,6 +254,9 @@ func (p *provider) live(ctx context.Context) error {
 	err = p.follow(following, sub)
 	// All stands still before the lease ends.
 	why := context.Cause(over)
+	if why != nil {
+		p.tell(why)
+	}
 	for _, r := range p.calls {
 		r.stop(errEnds)
 	}
@@ -421,7 +434,7 @@ var errEnds = errors.New("the provider ends")
 func (p *provider) execute(ctx context.Context, r *running) {
 	c := r.call
 	s, known := p.skills[c.Skill]
-	err := error(engram.Errorf(engram.NotFound, c.Skill.String(), "%s has no such skill any more", p.entity.Entity()))
+	err := error(engram.Errorf(engram.NotFound, c.Skill.String(), "%s does not offer this skill", p.entity.Entity()))
 	if known {
 		var telling sync.WaitGroup
 		telling.Go(func() { // the skill does not wait for the memory

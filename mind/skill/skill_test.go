@@ -34,8 +34,14 @@ type robot struct {
 // inBubble runs a test with a server, in time that passes when all wait.
 func inBubble(t *testing.T, test func(r *robot)) {
 	t.Helper()
+	withMemories(t, func() []server.Memory { return []server.Memory{memories.Skill(), memories.Speech()} }, test)
+}
+
+// withMemories is inBubble with memories that are made in the bubble.
+func withMemories(t *testing.T, all func() []server.Memory, test func(r *robot)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := server.New(server.Config{Memories: []server.Memory{memories.Skill(), memories.Speech()}, Log: testkit.Quiet})
+		s, err := server.New(server.Config{Memories: all(), Log: testkit.Quiet})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,11 +4,13 @@ package yamldoc
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // MaxDepth bounds how deeply lists and mappings nest.
@@ -36,6 +38,19 @@ func Parse(b []byte) (body ast.Node, err error) {
 		body = f.Docs[0].Body
 	}
 	return body, nil
+}
+
+// Syntax returns the line and the message of an error of [Parse], without the lines around it; 0 where that is not known.
+func Syntax(err error) (line int, message string) {
+	at, ok := errors.AsType[interface {
+		error
+		GetMessage() string
+		GetToken() *token.Token
+	}](err)
+	if !ok || at.GetToken() == nil || at.GetToken().Position == nil {
+		return 0, err.Error()
+	}
+	return at.GetToken().Position.Line, at.GetMessage()
 }
 
 // withoutDirectives returns a text whose directives, such as %YAML 1.2, are comments, and which has no

@@ -6,8 +6,28 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
+
+// checkDescription returns what is wrong with what a provider offers.
+func (x *Executor) checkDescription(ctx context.Context, d *skill.Description) error {
+	if lease := x.schedule.Leased(x.now(), d.ID.ProviderSegment()); lease > 0 && lease < 2*d.StopWithin {
+		return engram.Errorf(engram.Invalid, d.ID.String(), "the lease of its provider, %v, is too short for what stops within %v: at least twice that", lease, d.StopWithin)
+	}
+	if err := condition.CheckTerms(d.Requires); err != nil {
+		return engram.Errorf(engram.CodeOf(err), d.ID.String(), "requires: %w", err)
+	}
+	if err := x.checkTerms(ctx, d.ID, d.Requires); err != nil {
+		return err
+	}
+	for parameter, pattern := range d.Resolves {
+		if _, err := engram.ParsePattern(pattern); err != nil {
+			return engram.Errorf(engram.Invalid, d.ID.String(), "resolves %s: %w", parameter, err)
+		}
+	}
+	return nil
+}
 
 // checkParameters checks what a skill is called with against the type that it takes.
 func (x *Executor) checkParameters(ctx context.Context, all map[string]any, d *skill.Description) error {

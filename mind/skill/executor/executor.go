@@ -26,6 +26,7 @@ type Executor struct {
 	standing     *standing
 	schedule     *schedule.Schedule
 	descriptions map[engram.ID]*skill.Description
+	dated        map[engram.ID]engram.Time // of which time these are
 	records      map[engram.ID]*record     // of what has not ended
 	switched     map[engram.ID]engram.Time // when a skill was enabled or disabled last
 	pending      []write                   // in order
@@ -50,7 +51,7 @@ type record struct{ skill.Execution }
 
 // New returns an executor for one server.
 func New() *Executor {
-	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}, switched: map[engram.ID]engram.Time{}}
+	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, dated: map[engram.ID]engram.Time{}, records: map[engram.ID]*record{}, switched: map[engram.ID]engram.Time{}}
 }
 
 // Hooks returns the hooks of the memory Skill.
@@ -300,7 +301,7 @@ func (x *Executor) restore(ctx context.Context) error {
 	}
 	err := latest("Description", func(entity engram.ID, s engram.Item) error {
 		if d, err := x.codec.Description(entity, s.Instances); err == nil {
-			x.descriptions[entity] = d
+			x.descriptions[entity], x.dated[entity] = d, s.Time
 		}
 		return nil
 	})

@@ -302,7 +302,7 @@ func (s *standing) begin(ctx context.Context, required []*skill.Description) err
 	}
 	for _, d := range required {
 		if err := s.set.Require(s.now(), d.ID, d.Requires, s.asOf(ctx, engram.AtOrBefore(before))); err != nil {
-			return err
+			slog.Warn("what a skill requires is not looked at", "skill", d.ID.String(), "error", err)
 		}
 	}
 	if defs, err = s.asOf(ctx, engram.AtOrBefore(before))(conditions); err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/mind/skill"
-	"github.com/seed-301d4374/engram/mind/skill/condition"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
 
@@ -186,11 +185,6 @@ func (x *Executor) provider(ctx context.Context, u engram.EntityUpdate, store pu
 	if !l.Ended && (l.Lease < skill.ShortestLease || l.Lease > skill.LongestLease) {
 		return engram.Errorf(engram.Invalid, u.Entity.String(), "a lease of %v: from %v to %v", l.Lease, skill.ShortestLease, skill.LongestLease)
 	}
-	for id, d := range x.descriptions {
-		if stop := cmp.Or(d.StopWithin, skill.DefaultStopWithin); id.ProviderSegment() == u.Entity.Entity() && !l.Ended && l.Lease < 2*stop && d.StopWithin > 0 {
-			return engram.Errorf(engram.Invalid, u.Entity.String(), "a lease of %v is too short for %s, which stops within %v: at least twice that", l.Lease, id.Entity(), stop)
-		}
-	}
 	var changes []schedule.Task
 	if l.Ended {
 		changes = x.schedule.Leave(x.now(), u.Entity.Entity(), l.Epoch)
@@ -231,26 +225,21 @@ func (x *Executor) enable(ctx context.Context, u engram.EntityUpdate, store put)
 // maxDescriptions bounds the skills.
 const maxDescriptions = 10_000
 
-// describe is the hook of Skill/Description.
+// describe is the hook of Skill/Description. What comes from elsewhere, as prior knowledge does, describes a skill as well; the
+// newest description counts.
 func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store put) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if plainly(ctx) || x.svc == nil {
+	if x.svc == nil {
 		return store(u)
 	}
 	d, err := x.codec.Description(u.Entity, u.Instances)
 	if err != nil {
 		return store(u) // which says best what is wrong with it
 	}
-	if err := condition.CheckTerms(d.Requires); err != nil {
-		return engram.Errorf(engram.CodeOf(err), u.Entity.String(), "requires: %w", err)
-	}
-	if err := x.checkTerms(ctx, u.Entity, d.Requires); err != nil {
-		return err
-	}
-	for parameter, pattern := range d.Resolves {
-		if _, err := engram.ParsePattern(pattern); err != nil {
-			return engram.Errorf(engram.Invalid, u.Entity.String(), "resolves %s: %w", parameter, err)
+	if !plainly(ctx) {
+		if err := x.checkDescription(ctx, d); err != nil {
+			return err
 		}
 	}
 	if x.descriptions[u.Entity] == nil && len(x.descriptions) >= maxDescriptions {
@@ -259,8 +248,14 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 	if err := store(u); err != nil {
 		return err
 	}
-	x.descriptions[u.Entity] = d
-	return x.standing.require(ctx, d.ID, d.Requires)
+	if u.Time < x.dated[u.Entity] {
+		return nil
+	}
+	x.descriptions[u.Entity], x.dated[u.Entity] = d, u.Time
+	if err := x.standing.require(ctx, d.ID, d.Requires); err != nil {
+		server.Note(ctx, engram.Errorf(engram.CodeOf(err), u.Entity.String(), "what it requires is not looked at: %w", err))
+	}
+	return nil
 }
 
 // report is the hook of Skill/Execution.

@@ -49,7 +49,7 @@ func (s *Schedule) Lease(now engram.Time, name string, epoch uint64, lease time.
 	case p.until == 0 && (epoch <= p.epoch || renewal):
 		return s.done(now), engram.Errorf(engram.Conflict, name, "the lease of this epoch is over; stop everything and begin anew with a greater epoch")
 	}
-	p.epoch, p.until, p.fenced, p.heard = epoch, now.Add(lease), false, true
+	p.epoch, p.until, p.lease, p.fenced, p.heard = epoch, now.Add(lease), lease, false, true
 	s.timers.Set(&p.timer, p.until)
 	s.stale = true
 	return s.done(now), nil

@@ -32,9 +32,10 @@ type Schedule struct {
 type provider struct {
 	name   string
 	epoch  uint64
-	until  engram.Time // the end of its lease; 0 is over
-	fenced bool        // its lease is not renewed any more
-	heard  bool        // it has renewed its lease since the schedule began
+	until  engram.Time   // the end of its lease; 0 is over
+	lease  time.Duration // how long it is; 0 is unknown
+	fenced bool          // its lease is not renewed any more
+	heard  bool          // it has renewed its lease since the schedule began
 	tasks  map[*entry]bool
 	timer  due.Timer[any]
 }
@@ -54,6 +55,15 @@ func (s *Schedule) Task(id engram.ID) (Task, bool) {
 		return Task{}, false
 	}
 	return e.Task, true
+}
+
+// Leased returns how long the lease of a provider is; 0 if it has none, or has not renewed it since the schedule began.
+func (s *Schedule) Leased(now engram.Time, provider string) time.Duration {
+	p := s.providers[provider]
+	if p == nil || p.until <= now {
+		return 0
+	}
+	return p.lease
 }
 
 // Next returns when Tick is due, 0 if nothing is to come by itself.

@@ -69,15 +69,11 @@ func tooManyValues(file string) error {
 // syntaxError returns an error of the YAML parser with file and line, and without the lines
 // around it.
 func syntaxError(file string, err error) error {
-	at, ok := errors.AsType[interface {
-		error
-		GetMessage() string
-		GetToken() *token.Token
-	}](err)
-	if !ok || at.GetToken() == nil || at.GetToken().Position == nil {
+	line, message := yamldoc.Syntax(err)
+	if line == 0 {
 		return engram.Errorf(engram.Invalid, file, "%w", err)
 	}
-	return fault(file, at.GetToken().Position.Line, "the YAML cannot be parsed: %s", at.GetMessage())
+	return fault(file, line, "the YAML cannot be parsed: %s", message)
 }
 
 func fault(file string, line int, format string, args ...any) error {
