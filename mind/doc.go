@@ -49,6 +49,7 @@
 // What the robot can do:
 //
 //	skill                skills: who offers them, who asks for them, what came of it
+//	skill/condition      when standing conditions are fulfilled
 //	skill/schedule       which executions run, wait and stop
 //	skill/executor       the hooks of the memory Skill
 //	skill/script         providers of skills that are written in YAML

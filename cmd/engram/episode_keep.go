@@ -168,7 +168,7 @@ func newEpisodeKeep() *cobra.Command {
   engram episode keep --at now-2m --before 30s --after 30s
   engram episode keep --before 60s --after 30s --when 'confidence < 0.2' Object/Instance
   engram episode keep --when 'level == "error"' --name errors --before 1m --after 10s
-  engram episode keep --when 'to_status == "Running"' --name runs --seal Skill/Transition  # an episode for each run of a skill`,
+  engram episode keep --when 'status == "Running"' --name runs --seal Skill/Execution  # an episode for each run of a skill`,
 		ValidArgsFunction: completeEpisodes,
 	}
 	addAroundFlags(cmd, 60*time.Second, 30*time.Second)

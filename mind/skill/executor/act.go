@@ -64,17 +64,17 @@ func (x *Executor) checkCondition(ctx context.Context, c *skill.Condition) error
 		}
 	}
 	if len(c.On.Levels) > 0 {
-		if err := x.checkDemand(ctx, c.On, c.Where); err != nil {
+		if err := x.read.checkDemand(ctx, c.On, c.Where); err != nil {
 			return engram.Errorf(engram.CodeOf(err), c.ID.String(), "on: %w", err)
 		}
 	}
-	return x.checkTerms(ctx, c.ID, c.All)
+	return x.read.checkTerms(ctx, c.ID, c.All)
 }
 
 // checkTerms returns what is wrong with terms that something is given with.
-func (x *Executor) checkTerms(ctx context.Context, of engram.ID, all []condition.Term) error {
+func (m *reader) checkTerms(ctx context.Context, of engram.ID, all []condition.Term) error {
 	for i := range all {
-		if err := x.checkDemand(ctx, all[i].Of, all[i].Where); err != nil {
+		if err := m.checkDemand(ctx, all[i].Of, all[i].Where); err != nil {
 			return engram.Errorf(engram.CodeOf(err), of.String(), "%v: %w", &all[i], err)
 		}
 	}
@@ -83,9 +83,9 @@ func (x *Executor) checkTerms(ctx context.Context, of engram.ID, all []condition
 
 // checkDemand returns NotFound if a pattern is about no core segment of the server, and Invalid if a filter can never be true of
 // what that holds.
-func (x *Executor) checkDemand(ctx context.Context, p engram.Pattern, where string) error {
+func (m *reader) checkDemand(ctx context.Context, p engram.Pattern, where string) error {
 	in := p.Enclosing().Truncate(engram.LevelCoreSegment)
-	all, err := x.svc.Describe(engram.WithScope(ctx, nil), engram.PatternOf(in))
+	all, err := m.svc.Describe(engram.WithScope(ctx, nil), engram.PatternOf(in))
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (x *Executor) checkDemand(ctx context.Context, p engram.Pattern, where stri
 	}
 	var types []*idf.Type
 	for i := range all {
-		t, err := x.standing.types.get(ctx, all[i].Type)
+		t, err := m.types.get(ctx, all[i].Type)
 		if err != nil || t == nil || t.Name() == engram.ValueType {
 			return nil // anything may come there
 		}
@@ -198,7 +198,7 @@ func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
 	ctx := context.WithValue(context.Background(), own{}, x)
 	if d := x.descriptions[r.Skill]; d != nil && len(d.Requires) > 0 {
 		if failed, against := x.standing.holds(ctx, d.ID); failed != nil {
-			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, By: against, Message: x.told(ctx, failed, against)}
+			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, By: against, Message: x.read.told(ctx, failed, against)}
 		}
 	}
 	if r.Rehearsal != skill.Real {
@@ -206,7 +206,7 @@ func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
 		return schedule.Succeeded, nil
 	}
 	if d := x.descriptions[r.Skill]; d != nil {
-		resolved, err := x.resolve(ctx, r.Parameters, d)
+		resolved, err := x.read.resolve(ctx, r.Parameters, d)
 		if err != nil {
 			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, Message: err.Error()}
 		}
@@ -217,10 +217,10 @@ func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
 }
 
 // told says that a term does not hold, and how things are.
-func (x *Executor) told(ctx context.Context, failed *condition.Term, against engram.ID) string {
+func (m *reader) told(ctx context.Context, failed *condition.Term, against engram.ID) string {
 	var seen []string
 	if against.IsRoot() {
-		items, err := x.standing.present(ctx)(failed.Of)
+		items, err := m.present(ctx)(failed.Of)
 		if err != nil {
 			return failed.String()
 		}
@@ -229,13 +229,13 @@ func (x *Executor) told(ctx context.Context, failed *condition.Term, against eng
 				seen = append(seen, fmt.Sprintf("and %d more", len(items)-i))
 				break
 			}
-			seen = append(seen, x.summary(ctx, item))
+			seen = append(seen, m.summary(ctx, item))
 		}
 		if len(items) == 0 {
 			seen = append(seen, "there is no "+failed.Of.String())
 		}
-	} else if item, err := x.snapshot(ctx, against); err == nil {
-		seen = append(seen, x.summary(ctx, item))
+	} else if item, err := m.snapshot(ctx, against); err == nil {
+		seen = append(seen, m.summary(ctx, item))
 	}
 	text := failed.String() + ": "
 	if failed.Text == "" {
@@ -245,10 +245,10 @@ func (x *Executor) told(ctx context.Context, failed *condition.Term, against eng
 }
 
 // summary tells the present value of an entity on a line.
-func (x *Executor) summary(ctx context.Context, item engram.Item) string {
+func (m *reader) summary(ctx context.Context, item engram.Item) string {
 	name := item.ID.Truncate(engram.LevelEntity).String()
 	p := item.Instances[0].Payload
-	t, err := x.standing.types.get(ctx, p.Type)
+	t, err := m.types.get(ctx, p.Type)
 	if err != nil || t == nil {
 		return name
 	}
@@ -264,12 +264,12 @@ func (x *Executor) summary(ctx context.Context, item engram.Item) string {
 }
 
 // snapshot reads the snapshot that an ID names, or in which it names an instance.
-func (x *Executor) snapshot(ctx context.Context, id engram.ID) (engram.Item, error) {
+func (m *reader) snapshot(ctx context.Context, id engram.ID) (engram.Item, error) {
 	at, ok := id.Time()
 	if !ok {
 		return engram.Item{}, engram.Errorf(engram.Invalid, id.String(), "this names no snapshot")
 	}
-	r, err := x.svc.Query(engram.WithScope(ctx, nil), engram.SelectID(id, engram.At(at)))
+	r, err := m.svc.Query(engram.WithScope(ctx, nil), engram.SelectID(id, engram.At(at)))
 	if err != nil {
 		return engram.Item{}, err
 	}
@@ -284,7 +284,7 @@ func (x *Executor) fire(ctx context.Context, f condition.Fired) {
 	if f.Failed != nil { // of an execution
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		why := schedule.Stop{Reason: schedule.Condition, By: f.Cause.Truncate(engram.LevelSnapshot), Message: x.told(ctx, f.Failed, engram.ID{})}
+		why := schedule.Stop{Reason: schedule.Condition, By: f.Cause.Truncate(engram.LevelSnapshot), Message: x.read.told(ctx, f.Failed, engram.ID{})}
 		if changes, err := x.schedule.Abort(x.now(), f.Condition, why); err == nil { // it is under way
 			x.changed(changes)
 		}
@@ -346,7 +346,7 @@ func (x *Executor) parameters(ctx context.Context, c *skill.Condition, f conditi
 		if f.Snapshot == nil {
 			return nil, engram.Errorf(engram.Invalid, name, "the condition is about no update that it could be taken from")
 		}
-		v, ok := condition.Value(x.standing.types.of, f.Thing, f.Snapshot, f.Instance, path)
+		v, ok := condition.Value(x.read.types.of, f.Thing, f.Snapshot, f.Instance, path)
 		if !ok {
 			return nil, engram.Errorf(engram.Invalid, name, "%v has no member %s", f.Cause, path)
 		}
@@ -381,7 +381,7 @@ func (x *Executor) circle(ctx context.Context, c *skill.Condition, f condition.F
 	}
 	if f.Snapshot != nil {
 		add(f.Thing)
-		add(x.links(ctx, f.Snapshot)...)
+		add(x.read.links(ctx, f.Snapshot)...)
 	}
 	for len(todo) > 0 {
 		id := todo[0]
@@ -397,17 +397,17 @@ func (x *Executor) circle(ctx context.Context, c *skill.Condition, f condition.F
 			}
 		}
 		add(e.Parent, e.Cause)
-		if item, err := x.snapshot(ctx, e.Cause); err == nil {
-			add(x.links(ctx, item.Snapshot)...)
+		if item, err := x.read.snapshot(ctx, e.Cause); err == nil {
+			add(x.read.links(ctx, item.Snapshot)...)
 		}
 	}
 	return ""
 }
 
 // links returns the links in a snapshot.
-func (x *Executor) links(ctx context.Context, s *engram.Snapshot) (all []engram.ID) {
+func (m *reader) links(ctx context.Context, s *engram.Snapshot) (all []engram.ID) {
 	for i := range s.Instances {
-		t, err := x.standing.types.get(ctx, s.Instances[i].Payload.Type)
+		t, err := m.types.get(ctx, s.Instances[i].Payload.Type)
 		if err != nil || t == nil || !t.Has(idf.KindLink) {
 			continue
 		}

@@ -18,7 +18,7 @@ func (x *Executor) checkDescription(ctx context.Context, d *skill.Description) e
 	if err := condition.CheckTerms(d.Requires); err != nil {
 		return engram.Errorf(engram.CodeOf(err), d.ID.String(), "requires: %w", err)
 	}
-	if err := x.checkTerms(ctx, d.ID, d.Requires); err != nil {
+	if err := x.read.checkTerms(ctx, d.ID, d.Requires); err != nil {
 		return err
 	}
 	for parameter, pattern := range d.Resolves {
@@ -30,18 +30,18 @@ func (x *Executor) checkDescription(ctx context.Context, d *skill.Description) e
 }
 
 // checkParameters checks what a skill is called with against the type that it takes.
-func (x *Executor) checkParameters(ctx context.Context, all map[string]any, d *skill.Description) error {
-	return x.check(ctx, all, d.ParameterType, d.ID, "parameters")
+func (m *reader) checkParameters(ctx context.Context, all map[string]any, d *skill.Description) error {
+	return m.check(ctx, all, d.ParameterType, d.ID, "parameters")
 }
 
 // checkResult checks what a skill returned.
-func (x *Executor) checkResult(ctx context.Context, all map[string]any, d *skill.Description) error {
-	return x.check(ctx, all, d.ResultType, d.ID, "result")
+func (m *reader) checkResult(ctx context.Context, all map[string]any, d *skill.Description) error {
+	return m.check(ctx, all, d.ResultType, d.ID, "result")
 }
 
 // check checks values against a type. Values of a skill that names no type are any.
-func (x *Executor) check(ctx context.Context, all map[string]any, name string, of engram.ID, what string) error {
-	t, err := x.standing.types.get(ctx, name)
+func (m *reader) check(ctx context.Context, all map[string]any, name string, of engram.ID, what string) error {
+	t, err := m.types.get(ctx, name)
 	if t == nil || err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (x *Executor) check(ctx context.Context, all map[string]any, name string, o
 
 // resolve returns what the parameters name that a skill resolves, as it is now. The error is Invalid for a name that there is not,
 // or that two have.
-func (x *Executor) resolve(ctx context.Context, parameters map[string]any, d *skill.Description) (map[string]any, error) {
+func (m *reader) resolve(ctx context.Context, parameters map[string]any, d *skill.Description) (map[string]any, error) {
 	var all map[string]any
 	for parameter, text := range d.Resolves {
 		name, ok := parameters[parameter].(string)
@@ -67,7 +67,7 @@ func (x *Executor) resolve(ctx context.Context, parameters map[string]any, d *sk
 		if err != nil {
 			return nil, err
 		}
-		items, err := x.standing.present(ctx)(p)
+		items, err := m.present(ctx)(p)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (x *Executor) resolve(ctx context.Context, parameters map[string]any, d *sk
 		if all == nil {
 			all = map[string]any{}
 		}
-		all[parameter] = x.resolved(ctx, item)
+		all[parameter] = m.resolved(ctx, item)
 	}
 	return all, nil
 }
@@ -111,10 +111,10 @@ func named(parameter, name, pattern string, items []engram.Item) (found engram.I
 const mostResolved = 1 << 16
 
 // resolved returns what an execution has of an entity that it names.
-func (x *Executor) resolved(ctx context.Context, item engram.Item) map[string]any {
+func (m *reader) resolved(ctx context.Context, item engram.Item) map[string]any {
 	is := map[string]any{"id": item.ID.Instance(0)}
 	p := item.Instances[0].Payload
-	if t, err := x.standing.types.get(ctx, p.Type); err == nil && t != nil && len(p.Bytes) <= mostResolved {
+	if t, err := m.types.get(ctx, p.Type); err == nil && t != nil && len(p.Bytes) <= mostResolved {
 		if v, err := t.Decode(p.Bytes); err == nil {
 			is["value"] = v
 		}
@@ -130,7 +130,7 @@ func (x *Executor) checked(ctx context.Context, e skill.Execution, d *skill.Desc
 	what, by := x.schedule.Obstacle(taskOf(&e))
 	if what == "" && len(d.Requires) > 0 {
 		if failed, against := x.standing.holds(ctx, d.ID); failed != nil {
-			code, what, by = codes[schedule.Condition], x.told(ctx, failed, against), against
+			code, what, by = codes[schedule.Condition], x.read.told(ctx, failed, against), against
 		}
 	}
 	if what != "" {

@@ -23,6 +23,7 @@ type Executor struct {
 	mu           sync.Mutex
 	svc          engram.Service // nil before the start, and where the server has no other types
 	codec        *skill.Codec
+	read         *reader
 	standing     *standing
 	schedule     *schedule.Schedule
 	descriptions map[engram.ID]*skill.Description
@@ -87,7 +88,8 @@ func (x *Executor) start(ctx context.Context, svc engram.Service) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.svc, x.codec, x.standing = svc, codec, newStanding(svc, codec, x.now)
+	x.svc, x.codec, x.read = svc, codec, newReader(svc, codec)
+	x.standing = newStanding(x.read, x.now)
 	return x.restore(ctx)
 }
 

@@ -17,11 +17,9 @@ import (
 // standing keeps the conditions that stand, and the terms that skills require. All methods are safe for concurrent use. They
 // may be called while Executor.mu is held, and never take it.
 type standing struct {
-	svc   engram.Service
-	now   func() engram.Time
-	types *types
-	codec *skill.Codec
-	kick  chan struct{} // something fired, or is due earlier
+	*reader
+	now  func() engram.Time
+	kick chan struct{} // something fired, or is due earlier
 
 	following sync.Mutex // guards the follower; taken before mu
 	follower  *follow.Follower
@@ -42,8 +40,8 @@ const mostFired = 10_000
 // window is how far back updates are looked at again, where some may not have been: more than they ever wait.
 const window = 10 * time.Second
 
-func newStanding(svc engram.Service, codec *skill.Codec, now func() engram.Time) *standing {
-	s := &standing{svc: svc, now: now, types: &types{svc: svc, all: map[string]parsed{}}, codec: codec, kick: make(chan struct{}, 1), defs: map[engram.ID]*skill.Condition{}}
+func newStanding(m *reader, now func() engram.Time) *standing {
+	s := &standing{reader: m, now: now, kick: make(chan struct{}, 1), defs: map[engram.ID]*skill.Condition{}}
 	s.set = condition.New(s.types.of)
 	return s
 }
@@ -180,22 +178,6 @@ func patternsOf(c *condition.Condition) (all []engram.Pattern) {
 		all = append(all, c.All[i].Of)
 	}
 	return all
-}
-
-// present reads the present snapshots of what patterns match.
-func (s *standing) present(ctx context.Context) condition.Present {
-	return s.asOf(ctx, engram.Latest(1))
-}
-
-func (s *standing) asOf(ctx context.Context, of engram.SnapshotSelector) condition.Present {
-	ctx = engram.WithScope(ctx, nil)
-	return func(p engram.Pattern) ([]engram.Item, error) {
-		r, err := s.svc.Query(ctx, p.Select(of))
-		if err != nil {
-			return nil, err
-		}
-		return r.Items(), nil
-	}
 }
 
 // query asks for snapshots of all that is followed, in some memories; nil are all.

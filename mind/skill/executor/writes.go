@@ -66,7 +66,7 @@ func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put)
 	if len(first.Instances[0].Payload.Bytes) > mostBytes {
 		return nil, engram.Errorf(engram.Invalid, u.Entity.String(), "a request and the defaults of its skill take more than %d bytes; link to what is larger", mostBytes)
 	}
-	if err := x.checkParameters(ctx, e.Parameters, d); err != nil {
+	if err := x.read.checkParameters(ctx, e.Parameters, d); err != nil {
 		return nil, err
 	}
 	if e.Patience < 0 || e.TimeLimit < 0 {
@@ -75,7 +75,7 @@ func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put)
 	if e.CallerLease != 0 && (e.CallerLease < skill.ShortestLease || e.CallerLease > skill.LongestLease) {
 		return nil, engram.Errorf(engram.Invalid, u.Entity.String(), "a caller_lease of %v: from %v to %v, or 0", e.CallerLease, skill.ShortestLease, skill.LongestLease)
 	}
-	if e.Resolved, err = x.resolve(ctx, e.Parameters, d); err != nil {
+	if e.Resolved, err = x.read.resolve(ctx, e.Parameters, d); err != nil {
 		return nil, err
 	}
 	if x.records[e.ID] != nil {
@@ -296,7 +296,7 @@ func (x *Executor) report(ctx context.Context, u engram.EntityUpdate, store put)
 	}
 	d := x.descriptions[rec.Skill]
 	if said.Result != nil && d != nil {
-		if err := x.checkResult(ctx, said.Result, d); err != nil {
+		if err := x.read.checkResult(ctx, said.Result, d); err != nil {
 			return err
 		}
 	}

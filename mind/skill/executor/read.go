@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/skill"
+	"github.com/seed-301d4374/engram/mind/skill/condition"
 )
 
 // types are the types of payloads, parameters and results. Safe for concurrent use.
@@ -48,4 +50,31 @@ func (t *types) get(ctx context.Context, name string) (*idf.Type, error) {
 func (t *types) of(name string) *idf.Type {
 	of, _ := t.get(context.Background(), name) // it was checked when it came
 	return of
+}
+
+// reader reads what the memory has. Safe for concurrent use.
+type reader struct {
+	svc   engram.Service
+	codec *skill.Codec
+	types *types
+}
+
+func newReader(svc engram.Service, codec *skill.Codec) *reader {
+	return &reader{svc, codec, &types{svc: svc, all: map[string]parsed{}}}
+}
+
+// present reads the present snapshots of what patterns match.
+func (m *reader) present(ctx context.Context) condition.Present {
+	return m.asOf(ctx, engram.Latest(1))
+}
+
+func (m *reader) asOf(ctx context.Context, of engram.SnapshotSelector) condition.Present {
+	ctx = engram.WithScope(ctx, nil)
+	return func(p engram.Pattern) ([]engram.Item, error) {
+		r, err := m.svc.Query(ctx, p.Select(of))
+		if err != nil {
+			return nil, err
+		}
+		return r.Items(), nil
+	}
 }
