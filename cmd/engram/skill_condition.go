@@ -102,10 +102,13 @@ func conditionSet(cmd *cobra.Command, args []string) error {
 }
 
 func completeConditionSet(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) != 1 {
+	switch len(args) {
+	case 0: // a name of one's own
 		return nil, cobra.ShellCompDirectiveNoFileComp
+	case 1:
+		return completeSkills(cmd, nil, typed)
 	}
-	return completeSkills(cmd, nil, typed)
+	return completeParameters(cmd, args[1], args[2:], typed)
 }
 
 func newConditionLs() *cobra.Command {

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +33,7 @@ moves: what would come of it is told.`,
   engram skill run Arm/MoveTo --parameters '{"location": "table"}' --time-limit 30s
   engram skill run Arm/Wave --detach`,
 		Args:              positional(cobra.MinimumNArgs(1)),
-		ValidArgsFunction: completeSkills,
+		ValidArgsFunction: completeSkillRun,
 	}
 	f := cmd.Flags()
 	f.String("parameters", "", "all parameters as a JSON object, @FILE or - for standard input")
@@ -105,6 +107,47 @@ func skillRun(cmd *cobra.Command, args []string, format string) error {
 	return endOf(e)
 }
 
+// completeSkillRun completes a skill, and then the names of its parameters.
+func completeSkillRun(cmd *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return completeSkills(cmd, args, typed)
+	}
+	return completeParameters(cmd, args[0], args[1:], typed)
+}
+
+// completeParameters completes the names of a skill's parameters that are not given yet, as far as its type or its defaults tell.
+func completeParameters(cmd *cobra.Command, skillArg string, given []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	of, err := parseSkill(skillArg)
+	if err != nil || strings.Contains(typed, "=") {
+		return nil, directive
+	}
+	m, skills, err := openSkills(cmd)
+	if err != nil {
+		return nil, directive
+	}
+	defer m.Close()
+	offers, err := skills.Offers(cmd.Context(), engram.PatternOf(of))
+	if err != nil || len(offers) != 1 {
+		return nil, directive
+	}
+	about := map[string]string{}
+	for name := range offers[0].Defaults {
+		about[name] = ""
+	}
+	if t, err := readType(cmd.Context(), newTypeCache(m), offers[0].ParameterType); err == nil {
+		for _, member := range t.members {
+			about[member.Name] = strings.Join(strings.Fields(member.Doc), " ")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(about)) {
+		if !slices.ContainsFunc(given, func(arg string) bool { return strings.HasPrefix(arg, name+"=") }) {
+			names = append(names, name+"=\t"+about[name])
+		}
+	}
+	return names, directive
+}
+
 // rehearsalFlags reads whether something is to move.
 func rehearsalFlags(cmd *cobra.Command) (skill.Rehearsal, error) {
 	check, _ := cmd.Flags().GetBool("check")
@@ -127,7 +170,11 @@ func endOf(e *skill.Execution) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	text := shortSkill(e.ID) + " " + map[bool]string{true: "was aborted", false: "failed"}[e.Status == schedule.Aborted] + ": " + f.Error()
+	how := map[bool]string{true: " was aborted: ", false: " failed: "}[e.Status == schedule.Aborted]
+	text := shortSkill(e.ID) + how + f.Error()
+	if e.Rehearsal != skill.Real {
+		text = shortSkill(e.Skill) + " could not be called: " + f.Message
+	}
 	if f.Retry && e.Status == schedule.Failed {
 		text += "; trying again may help"
 	}
@@ -145,7 +192,7 @@ func follow(cmd *cobra.Command, h *skill.Handle) (*skill.Execution, error) {
 		if e.Message != "" {
 			text += ": " + e.Message
 		}
-		if text != said && e.Status != schedule.Failed && e.Status != schedule.Aborted { // which is told at the end
+		if text != said && e.Rehearsal != skill.Check && e.Status != schedule.Failed && e.Status != schedule.Aborted { // which is told at the end
 			cmd.PrintErrf("engram: %s %s\n", visible(shortSkill(h.ID)), visible(text))
 		}
 		said = text

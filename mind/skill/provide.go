@@ -258,6 +258,10 @@ func (p *provider) live(ctx context.Context) error {
 		p.tell(why)
 	}
 	for _, r := range p.calls {
+		select {
+		case r.call.stops <- schedule.Stop{Reason: schedule.ProviderLost, Message: errEnds.Error()}: // for one that refused before
+		default:
+		}
 		r.stop(errEnds)
 	}
 	p.wg.Wait()
