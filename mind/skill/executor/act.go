@@ -116,7 +116,7 @@ func (x *Executor) act(ctx context.Context) {
 	defer s.close()
 	s.prepare()
 	if err := s.begin(ctx, x.requiring()); err != nil && ctx.Err() == nil {
-		x.note(fmt.Errorf("the conditions of skills are not looked at: %w", err))
+		s.note(engram.MustID("Skill/Condition"), fmt.Errorf("conditions are not looked at: %w", err))
 		slog.Error("the conditions of skills are not looked at", "error", err)
 	}
 	x.mu.Lock()
@@ -301,11 +301,15 @@ func (x *Executor) fire(ctx context.Context, f condition.Fired) {
 	if c.Trigger == condition.Level {
 		x.standing.running(c.ID, f.Cause, true)
 	}
-	if err := x.askFor(ctx, c, f); err != nil && engram.CodeOf(err) != engram.AlreadyExists {
-		slog.Warn("a condition is fulfilled, and its skill cannot be asked for", "condition", c.ID.String(), "error", err)
-		x.note(fmt.Errorf("%v is fulfilled, and its skill cannot be asked for: %w", c.ID, err))
+	err := x.askFor(ctx, c, f)
+	if engram.CodeOf(err) == engram.AlreadyExists { // it was asked for before the server began anew
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("it is fulfilled, and its skill cannot be asked for: %w", err)
 		x.standing.running(c.ID, f.Cause, false)
 	}
+	x.standing.note(c.ID, err)
 }
 
 // askFor commits what is asked for by a condition that is fulfilled.
@@ -460,7 +464,7 @@ func (x *Executor) stopCondition(ctx context.Context, s condition.Stopped) {
 	c := x.standing.def(s.Condition)
 	x.standing.remove(s.Condition)
 	if c == nil {
-		x.note(s.Err) // terms of a skill
+		x.standing.note(s.Condition, s.Err) // terms of a skill
 		return
 	}
 	slog.Warn("a condition is disabled", "condition", c.ID.String(), "error", s.Err)
@@ -474,6 +478,6 @@ func (x *Executor) stopCondition(ctx context.Context, s condition.Stopped) {
 		}
 	}
 	if err != nil {
-		x.note(cmp.Or(err, s.Err))
+		x.standing.note(c.ID, cmp.Or(err, s.Err))
 	}
 }

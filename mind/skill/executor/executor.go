@@ -201,6 +201,9 @@ func (x *Executor) troubles() (all []string) {
 	if x.trouble != nil {
 		all = append(all, fmt.Sprintf("executions of skills wait, because they cannot be written: %v", x.trouble))
 	}
+	if x.standing != nil {
+		all = append(all, x.standing.troubles()...)
+	}
 	return all
 }
 

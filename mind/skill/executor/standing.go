@@ -3,7 +3,9 @@ package executor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,10 +30,11 @@ type standing struct {
 	mu      sync.Mutex
 	set     *condition.Set
 	defs    map[engram.ID]*skill.Condition
-	fired   []condition.Fired // that nobody acted upon
-	last    engram.Time       // of the schedule, when the last update came
-	ready   bool              // conditions and terms are taken over as they are given
-	dropped uint64            // firings, because too many waited
+	fired   []condition.Fired   // that nobody acted upon
+	last    engram.Time         // of the schedule, when the last update came
+	ready   bool                // conditions and terms are taken over as they are given
+	dropped uint64              // firings, because too many waited
+	failed  map[engram.ID]error // why conditions did not have their skills executed
 }
 
 // mostFired bounds the firings that wait to be acted upon.
@@ -41,7 +44,7 @@ const mostFired = 10_000
 const window = 10 * time.Second
 
 func newStanding(m *reader, now func() engram.Time) *standing {
-	s := &standing{reader: m, now: now, kick: make(chan struct{}, 1), defs: map[engram.ID]*skill.Condition{}}
+	s := &standing{reader: m, now: now, kick: make(chan struct{}, 1), defs: map[engram.ID]*skill.Condition{}, failed: map[engram.ID]error{}}
 	s.set = condition.New(s.types.of)
 	return s
 }
@@ -73,6 +76,7 @@ func (s *standing) remove(id engram.ID) {
 	defer s.mu.Unlock()
 	s.set.Remove(id)
 	delete(s.defs, id)
+	delete(s.failed, id)
 }
 
 // require has the terms of a skill known.
@@ -161,6 +165,43 @@ func (s *standing) take() (fired []condition.Fired, stopped []condition.Stopped,
 	s.fired = nil
 	return fired, s.set.Stopped(), s.set.Next()
 }
+
+// troubles tells of firings that were dropped, and of filters that fail.
+func (s *standing) troubles() (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dropped > 0 {
+		all = append(all, fmt.Sprintf("conditions were fulfilled %d times without consequences, because %d others waited", s.dropped, mostFired))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(s.failed), engram.ID.Compare) {
+		if len(all) < mostTroubles {
+			all = append(all, fmt.Sprintf("%v: %v", id, s.failed[id]))
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(s.defs), engram.ID.Compare) {
+		if doubt := s.set.Doubt(id); doubt != "" && len(all) < mostTroubles {
+			all = append(all, fmt.Sprintf("a filter of %v fails on some updates: %s", id, doubt))
+		}
+	}
+	return all
+}
+
+// note notes why a condition did not have its skill executed, or that it did.
+func (s *standing) note(id engram.ID, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.failed, id)
+		return
+	}
+	if s.failed[id] == nil {
+		slog.Warn("a condition of a skill", "condition", id.String(), "error", err)
+	}
+	s.failed[id] = err
+}
+
+// mostTroubles bounds the troubles that are told at once.
+const mostTroubles = 5
 
 // def returns a condition, nil if it is not there.
 func (s *standing) def(id engram.ID) *skill.Condition {
