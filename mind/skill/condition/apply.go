@@ -147,9 +147,11 @@ func (s *Set) evaluate(now engram.Time, e *entry, t *thing) {
 			t.done = false
 		}
 	case t.held == 0:
-		t.held, t.began = now, s.event
+		if t.held, t.began = now, s.event; s.quiet { // since long ago
+			t.held = now.Add(-e.Hold)
+		}
 	}
-	if fulfilled && !t.done {
+	if fulfilled && !t.done && !(s.past && e.Trigger == Level) {
 		due := t.held.Add(e.Hold)
 		if t.last != 0 {
 			due = max(due, t.last.Add(e.pause()))
@@ -194,7 +196,6 @@ func (s *Set) happened(now engram.Time, e *entry, m *match) {
 
 // fire fires a condition for a thing.
 func (s *Set) fire(now engram.Time, t *thing, failed *Term) {
-	t.done = true
 	var m *match
 	if t.of.on != nil {
 		m = t.of.on.there[t.entity]
@@ -202,42 +203,44 @@ func (s *Set) fire(now engram.Time, t *thing, failed *Term) {
 	if t.of.Trigger == Level { // each time is one of its own
 		t.began = t.of.id.At(now)
 	}
-	s.tell(now, t, m, failed)
+	told := s.tell(now, t, m, failed)
+	t.done = told || t.of.Trigger != Level // else there is nothing whose end it waits for
 }
 
-// tell has a firing be told, unless it is not to be.
-func (s *Set) tell(now engram.Time, t *thing, m *match, failed *Term) {
+// tell has a firing be told, unless it is not to be, which it reports.
+func (s *Set) tell(now engram.Time, t *thing, m *match, failed *Term) bool {
 	e := t.of
 	f := Fired{Condition: e.id, Thing: t.entity, Cause: t.began, Failed: failed}
 	if m != nil {
 		f.Cause, f.Snapshot, f.Instance = m.id(), m.snapshot, m.instance
 	}
-	key := t.began.String()
+	of, key := t.entity.String(), t.began.String()
 	if e.OncePer != "" {
 		v, ok := Value(s.types, f.Thing, m.snapshot, m.instance, e.OncePer)
 		if !ok {
 			e.doubt = fmt.Sprintf("%s has no member %s, for each value of which it is to run once", f.Cause, e.OncePer)
-			return
+			return false
 		}
-		if key = fmt.Sprint(v); e.once[key] {
-			return
+		if of, key = "", fmt.Sprint(v); e.once[key] {
+			return false
 		}
 		if len(e.once) >= mostOnce { // who acts on it knows by its key
 			clear(e.once)
 		}
 		e.once[key] = true
 	}
+	if s.quiet {
+		return true
+	}
 	t.last = now
 	if e.kind == standing && !e.spend(now) {
-		s.stopped = append(s.stopped, Stopped{e.id, engram.Errorf(engram.Exhausted, e.id.String(), "it fires more often than %d times a second; conditions may start each other in a circle", mostRate)})
-		return
+		s.halt(e, engram.Errorf(engram.Exhausted, e.id.String(), "it fires more often than %d times a second; conditions may start each other in a circle", mostRate))
+		return false
 	}
-	if s.quiet {
-		return
-	}
-	sum := sha256.Sum256([]byte(e.id.String() + "\n" + t.entity.String() + "\n" + key))
-	f.Key = strings.ToLower(base32.HexEncoding.EncodeToString(sum[:10]))
+	sum := sha256.Sum256([]byte(e.id.String() + "\n" + of + "\n" + key))
+	f.Key = strings.ToLower(base32.HexEncoding.EncodeToString(sum[:KeyLen*5/8]))
 	s.fired = append(s.fired, f)
+	return true
 }
 
 // spend takes one of the firings that a condition may make, and reports whether there was one.
@@ -280,6 +283,23 @@ func (s *Set) Running(now engram.Time, id, entity engram.ID, goesOn bool) []Fire
 	return s.take()
 }
 
+// Noted has it known that a condition fired for a thing before the set had it.
+func (s *Set) Noted(now engram.Time, id, entity engram.ID, at engram.Time) {
+	e := s.entries[id]
+	if e == nil || e.kind != standing || at.Add(e.pause()) <= now {
+		return
+	}
+	t := s.thing(e, entity)
+	if t.last = max(t.last, at); e.Trigger == EachUpdate {
+		s.timers.Set(&t.timer, t.last.Add(e.Pause))
+		return
+	}
+	s.evaluate(now, e, t)
+}
+
+// Has reports whether a condition or terms are there, and can go on.
+func (s *Set) Has(id engram.ID) bool { e := s.entries[id]; return e != nil && !e.halted }
+
 // Holds returns the first of the terms that does not hold, and what stands against it, if anything does; nil if all hold.
 func (s *Set) Holds(now engram.Time, id engram.ID) (failed *Term, against engram.ID) {
 	e := s.entries[id]
@@ -301,8 +321,12 @@ func (s *Set) Present(now engram.Time, memory string, items []engram.Item) []Fir
 	}
 	var gone []engram.ID
 	for entity, at := range s.seen {
-		if item, ok := there[entity]; entity.Memory() == memory && (!ok || item.Time < at) {
+		switch item, ok := there[entity]; {
+		case entity.Memory() != memory:
+		case !ok:
 			gone = append(gone, entity)
+		case item.Time < at: // what is there is an older one
+			delete(s.seen, entity)
 		}
 	}
 	slices.SortFunc(gone, engram.ID.Compare)

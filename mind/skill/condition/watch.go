@@ -18,6 +18,7 @@ type watch struct {
 	newest  *match          // that arrived last, of those that are there
 	on      map[*entry]bool // whose pattern and filter it is
 	terms   map[*entry]bool // that have a term of it
+	why     error           // the filter costs too much; nil if it does not
 }
 
 // match is an instance that satisfies a demand.
