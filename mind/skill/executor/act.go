@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/access"
 	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/mind/skill"
 	"github.com/seed-301d4374/engram/mind/skill/condition"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
@@ -34,10 +34,19 @@ func (x *Executor) condition(ctx context.Context, u engram.EntityUpdate, store p
 			return err
 		}
 	}
+	x.standing.setting.Lock()
+	defer x.standing.setting.Unlock()
 	if err := store(u); err != nil {
 		return err
 	}
-	return x.standing.put(ctx, c, u.Time)
+	last, err := svc.Latest(engram.WithScope(ctx, nil), u.Entity)
+	if err == nil && last.Time == u.Time { // else a newer one counts
+		err = x.standing.put(ctx, c, u.Time)
+	}
+	if err != nil {
+		server.Note(ctx, engram.Errorf(engram.CodeOf(err), c.ID.String(), "the condition is stored, and not looked at before the server begins anew: %w", err))
+	}
+	return nil
 }
 
 // checkCondition returns what is wrong with a condition that is given.
@@ -45,23 +54,30 @@ func (x *Executor) checkCondition(ctx context.Context, c *skill.Condition) error
 	if err := c.Check(); err != nil {
 		return engram.Errorf(engram.CodeOf(err), c.ID.String(), "%w", err)
 	}
+	if len(c.On.Levels) == 0 && len(c.FromUpdate) > 0 {
+		return engram.Errorf(engram.Invalid, c.ID.String(), "parameters are taken from an update; give the pattern of the entities whose it is")
+	}
+	if c.Patience != nil && *c.Patience < 0 || c.TimeLimit != nil && *c.TimeLimit < 0 {
+		return engram.Errorf(engram.Invalid, c.ID.String(), "patience and time_limit are 0 or more")
+	}
 	x.mu.Lock()
-	_, err := x.described(c.Skill)
+	d, err := x.described(c.Skill)
 	x.mu.Unlock()
+	if err == nil && len(c.FromUpdate) == 0 { // else they are known when it is fulfilled
+		err = x.checkParameters(ctx, parametersOf(&skill.Request{Parameters: c.Parameters}, d), d)
+	}
 	if err != nil {
 		return err
 	}
-	request, err := engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity())
+	request, err := requestOf(c, strings.Repeat("0", condition.KeyLen))
 	if err != nil {
-		return err
+		return engram.Errorf(engram.Invalid, c.ID.String(), "its requests cannot have its name: %w", err)
 	}
 	if !access.May(ctx, access.Write, request) {
 		return engram.Errorf(engram.Forbidden, request.String(), "who sets a condition must be allowed to write what it asks for")
 	}
-	for _, p := range patternsOf(&c.Condition) {
-		if in := p.Enclosing(); !access.May(ctx, access.Read, in) {
-			return engram.Errorf(engram.Forbidden, in.String(), "who sets a condition must be allowed to read all that it is about")
-		}
+	if err := mayRead(ctx, patternsOf(&c.Condition)); err != nil {
+		return err
 	}
 	if len(c.On.Levels) > 0 {
 		if err := x.checkDemand(ctx, c.On, c.Where); err != nil {
@@ -69,6 +85,16 @@ func (x *Executor) checkCondition(ctx context.Context, c *skill.Condition) error
 		}
 	}
 	return x.checkTerms(ctx, c.ID, c.All)
+}
+
+// mayRead returns Forbidden unless who commits may read all that patterns match: the memory tells of it in their place.
+func mayRead(ctx context.Context, all []engram.Pattern) error {
+	for _, p := range all {
+		if in := p.Enclosing(); !access.May(ctx, access.Read, in) {
+			return engram.Errorf(engram.Forbidden, in.String(), "who sets a condition, or has a skill require or resolve something, must be allowed to read all that it is about")
+		}
+	}
+	return nil
 }
 
 // checkTerms returns what is wrong with terms that something is given with.
@@ -115,8 +141,11 @@ func (x *Executor) act(ctx context.Context) {
 	s := x.standing
 	defer s.close()
 	s.prepare()
-	if err := s.begin(ctx, x.requiring()); err != nil && ctx.Err() == nil {
-		x.note(fmt.Errorf("the conditions of skills are not looked at: %w", err))
+	x.mu.Lock()
+	required := x.requiring()
+	x.mu.Unlock()
+	if err := s.begin(ctx, required); err != nil && ctx.Err() == nil {
+		x.doubt(fmt.Sprintf("the conditions of skills are not looked at: %v", err))
 		slog.Error("the conditions of skills are not looked at", "error", err)
 	}
 	x.mu.Lock()
@@ -124,6 +153,7 @@ func (x *Executor) act(ctx context.Context) {
 		x.begunBefore(ctx, r)
 	}
 	x.mu.Unlock()
+	s.resume()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -150,10 +180,8 @@ func (x *Executor) act(ctx context.Context) {
 	}
 }
 
-// requiring returns the skills that require something.
+// requiring returns the skills that require something. The lock is held.
 func (x *Executor) requiring() (all []*skill.Description) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	for _, d := range x.descriptions {
 		if len(d.Requires) > 0 {
 			all = append(all, d)
@@ -167,20 +195,21 @@ func (x *Executor) begunBefore(ctx context.Context, r *record) {
 	if !r.Condition.IsRoot() {
 		x.standing.running(r.Condition, r.Cause, true)
 	}
-	if r.Called != 0 {
-		x.guard(ctx, r)
+	if r.Called == 0 {
+		return
+	}
+	if err := x.guard(ctx, r); err != nil {
+		slog.Warn("what a skill requires is not looked at while it executes", "execution", r.ID.String(), "error", err)
 	}
 }
 
 // guard has an execution stop when a lasting term of its skill does not hold any more. The lock is held.
-func (x *Executor) guard(ctx context.Context, r *record) {
+func (x *Executor) guard(ctx context.Context, r *record) error {
 	d := x.descriptions[r.Skill]
 	if d == nil {
-		return
+		return nil
 	}
-	if err := x.standing.guard(ctx, r.ID, d.Requires); err != nil {
-		slog.Warn("what a skill requires is not looked at while it executes", "execution", r.ID.String(), "error", err)
-	}
+	return x.standing.guard(ctx, r.ID, d.Requires)
 }
 
 // over forgets an execution that has ended. The lock is held.
@@ -196,10 +225,11 @@ func (x *Executor) over(r *record) {
 // rehearsal. Another one is guarded from now on. The lock is held.
 func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
 	ctx := context.WithValue(context.Background(), own{}, x)
-	if d := x.descriptions[r.Skill]; d != nil && len(d.Requires) > 0 {
-		if failed, against := x.standing.holds(ctx, d.ID); failed != nil {
-			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, By: against, Message: x.told(ctx, failed, against)}
-		}
+	stop := func(why string, by engram.ID) (schedule.Status, *schedule.Stop) {
+		return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, By: by, Message: why}
+	}
+	if what, by := x.unmet(ctx, x.descriptions[r.Skill]); what != "" {
+		return stop(what, by)
 	}
 	if r.Rehearsal != skill.Real {
 		r.Message = "it would be called now"
@@ -208,12 +238,30 @@ func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
 	if d := x.descriptions[r.Skill]; d != nil {
 		resolved, err := x.resolve(ctx, r.Parameters, d)
 		if err != nil {
-			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, Message: err.Error()}
+			return stop(err.Error(), engram.ID{})
 		}
 		r.Resolved = resolved
 	}
-	x.guard(ctx, r)
+	if err := x.guard(ctx, r); err != nil {
+		return stop(err.Error(), engram.ID{})
+	}
 	return schedule.Preparing, nil
+}
+
+// unmet says what a skill requires that does not hold, or cannot be known, and what stands against it; "" if all holds. The lock is
+// held.
+func (x *Executor) unmet(ctx context.Context, d *skill.Description) (what string, by engram.ID) {
+	if d == nil || len(d.Requires) == 0 {
+		return "", by
+	}
+	failed, against, err := x.standing.holds(ctx, d)
+	switch {
+	case err != nil:
+		return err.Error(), by
+	case failed != nil:
+		return x.told(ctx, failed, against), against
+	}
+	return "", by
 }
 
 // told says that a term does not hold, and how things are.
@@ -282,12 +330,11 @@ func (x *Executor) snapshot(ctx context.Context, id engram.ID) (engram.Item, err
 // fire does what a condition wants that is fulfilled.
 func (x *Executor) fire(ctx context.Context, f condition.Fired) {
 	if f.Failed != nil { // of an execution
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		why := schedule.Stop{Reason: schedule.Condition, By: f.Cause.Truncate(engram.LevelSnapshot), Message: x.told(ctx, f.Failed, engram.ID{})}
-		if changes, err := x.schedule.Abort(x.now(), f.Condition, why); err == nil { // it is under way
-			x.changed(changes)
+		var against engram.ID
+		if f.Failed.None {
+			against = f.Cause
 		}
+		x.stopGuarded(f.Condition, schedule.Stop{Reason: schedule.Condition, By: f.Cause.Truncate(engram.LevelSnapshot), Message: x.told(ctx, f.Failed, against)})
 		return
 	}
 	c := x.standing.def(f.Condition)
@@ -301,10 +348,24 @@ func (x *Executor) fire(ctx context.Context, f condition.Fired) {
 	if c.Trigger == condition.Level {
 		x.standing.running(c.ID, f.Cause, true)
 	}
-	if err := x.askFor(ctx, c, f); err != nil && engram.CodeOf(err) != engram.AlreadyExists {
+	err := x.askFor(ctx, c, f)
+	if err == nil {
+		x.doubt("")
+		return
+	}
+	if engram.CodeOf(err) != engram.AlreadyExists {
 		slog.Warn("a condition is fulfilled, and its skill cannot be asked for", "condition", c.ID.String(), "error", err)
-		x.note(fmt.Errorf("%v is fulfilled, and its skill cannot be asked for: %w", c.ID, err))
-		x.standing.running(c.ID, f.Cause, false)
+		x.doubt(fmt.Sprintf("%v is fulfilled, and its skill cannot be asked for: %v", c.ID, err))
+	}
+	x.standing.running(c.ID, f.Cause, false)
+}
+
+// stopGuarded has an execution stop that goes on though what it requires does not hold.
+func (x *Executor) stopGuarded(execution engram.ID, why schedule.Stop) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if changes, err := x.schedule.Abort(x.now(), execution, why); err == nil { // it is under way
+		x.changed(changes)
 	}
 }
 
@@ -314,7 +375,7 @@ func (x *Executor) askFor(ctx context.Context, c *skill.Condition, f condition.F
 		Skill: c.Skill, Caller: c.ID.ProviderSegment(), Cause: f.Cause, Condition: c.ID, Priority: c.Priority, Patience: c.Patience, TimeLimit: c.TimeLimit,
 	}
 	var err error
-	if r.ID, err = engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity()+"-"+f.Key); err != nil {
+	if r.ID, err = requestOf(c, f.Key); err != nil {
 		return err
 	}
 	if r.Parameters, err = x.parameters(ctx, c, f); err != nil {
@@ -337,6 +398,11 @@ func (x *Executor) askFor(ctx context.Context, c *skill.Condition, f condition.F
 		case <-time.After(pause):
 		}
 	}
+}
+
+// requestOf returns the ID of the request of a condition that fired.
+func requestOf(c *skill.Condition, key string) (engram.ID, error) {
+	return engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity()+"-"+key)
 }
 
 // parameters returns what a condition calls its skill with.
@@ -460,7 +526,7 @@ func (x *Executor) stopCondition(ctx context.Context, s condition.Stopped) {
 	c := x.standing.def(s.Condition)
 	x.standing.remove(s.Condition)
 	if c == nil {
-		x.note(s.Err) // terms of a skill
+		x.stopGuarded(s.Condition, schedule.Stop{Reason: schedule.Condition, Message: s.Err.Error()}) // else terms of a skill
 		return
 	}
 	slog.Warn("a condition is disabled", "condition", c.ID.String(), "error", s.Err)
@@ -474,6 +540,6 @@ func (x *Executor) stopCondition(ctx context.Context, s condition.Stopped) {
 		}
 	}
 	if err != nil {
-		x.note(cmp.Or(err, s.Err))
+		x.doubt(fmt.Sprintf("%v is not looked at any more, and cannot be disabled: %v", c.ID, err))
 	}
 }

@@ -108,10 +108,9 @@ func (x *Executor) checked(ctx context.Context, e skill.Execution, d *skill.Desc
 	e.Status, e.Message = schedule.Succeeded, "it could be called now"
 	code := "unavailable"
 	what, by := x.schedule.Obstacle(taskOf(&e))
-	if what == "" && len(d.Requires) > 0 {
-		if failed, against := x.standing.holds(ctx, d.ID); failed != nil {
-			code, what, by = codes[schedule.Condition], x.told(ctx, failed, against), against
-		}
+	if what == "" {
+		code = codes[schedule.Condition]
+		what, by = x.unmet(ctx, d)
 	}
 	if what != "" {
 		e.Status, e.Message = schedule.Failed, what

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type Executor struct {
 	switched     map[engram.ID]engram.Time // when a skill was enabled or disabled last
 	pending      []write                   // in order
 	trouble      error                     // of the last write
+	doubts       string                    // what is wrong with conditions
 	closing      bool                      // the server closes: nothing is begun any more
 }
 
@@ -87,7 +89,13 @@ func (x *Executor) start(ctx context.Context, svc engram.Service) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.svc, x.codec, x.standing = svc, codec, newStanding(svc, codec, x.now)
-	return x.restore(ctx)
+	if err := x.restore(ctx); err != nil {
+		return err
+	}
+	if err := x.standing.restored(ctx, x.requiring()); err != nil { // of a program that is away
+		slog.Warn("it is not known which updates conditions of skills have seen", "error", err)
+	}
+	return nil
 }
 
 // own marks what the executor itself commits.
@@ -192,9 +200,19 @@ func (x *Executor) note(err error) {
 	x.trouble = err
 }
 
+// doubt notes what is wrong with conditions, until something else is.
+func (x *Executor) doubt(what string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.doubts = what
+}
+
 func (x *Executor) troubles() (all []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.doubts != "" {
+		all = append(all, x.doubts)
+	}
 	if x.trouble != nil {
 		all = append(all, fmt.Sprintf("executions of skills wait, because they cannot be written: %v", x.trouble))
 	}

@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 
 	"github.com/seed-301d4374/engram"
@@ -58,6 +59,9 @@ func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put)
 	d, err := x.described(r.Skill)
 	if err != nil {
 		return nil, err
+	}
+	if ctx.Value(own{}) != x {
+		r.Condition = engram.ID{} // which only the memory asks for
 	}
 	e := begun(r, d)
 	first, err := x.codec.ExecutionUpdate(&e)
@@ -248,10 +252,16 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 	if err := x.checkTerms(ctx, u.Entity, d.Requires); err != nil {
 		return err
 	}
+	of := patternsOf(&condition.Condition{All: d.Requires})
 	for parameter, pattern := range d.Resolves {
-		if _, err := engram.ParsePattern(pattern); err != nil {
+		p, err := engram.ParsePattern(pattern)
+		if err != nil {
 			return engram.Errorf(engram.Invalid, u.Entity.String(), "resolves %s: %w", parameter, err)
 		}
+		of = append(of, p)
+	}
+	if err := mayRead(ctx, of); err != nil {
+		return err
 	}
 	if x.descriptions[u.Entity] == nil && len(x.descriptions) >= maxDescriptions {
 		return engram.Errorf(engram.Exhausted, u.Entity.String(), "there are %d skills", maxDescriptions)
@@ -260,7 +270,10 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 		return err
 	}
 	x.descriptions[u.Entity] = d
-	return x.standing.require(ctx, d.ID, d.Requires)
+	if err := x.standing.require(ctx, d.ID, d.Requires); err != nil { // it is looked at when the skill is called
+		slog.Warn("what a skill requires cannot be followed", "skill", d.ID.String(), "error", err)
+	}
+	return nil
 }
 
 // report is the hook of Skill/Execution.
