@@ -377,6 +377,29 @@ func sorted(all map[engram.ID]*thing) []*thing {
 	return list
 }
 
+// CheckPath returns Invalid for a path of [Value] that no instance of one of the types has; an empty one is not asked for.
+func CheckPath(path string, types []*idf.Type) (err error) {
+	if path == "" || path == Entity || path == Snapshot || path == Name {
+		return nil
+	}
+	names := engram.SplitPath(path)
+	for i, name := range names {
+		if _, err := strconv.Atoi(name); err == nil {
+			names[i] = "[" + name + "]"
+		}
+	}
+	member := strings.ReplaceAll(strings.Join(names, "."), ".[", "[")
+	for _, t := range types {
+		if _, err = t.Project([]string{member}); engram.CodeOf(err) != engram.NotFound { // else that is of a key of a dict
+			return nil
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return engram.Errorf(engram.Invalid, path, "%w; beside members there are %s, %s and %s", err, Entity, Snapshot, Name)
+}
+
 // Value returns a member of an instance of an entity: by the path of the member, such as pose.position.x or names.0, or one of
 // [Entity], [Snapshot] and [Name]. It is false if there is none.
 func Value(types func(name string) *idf.Type, entity engram.ID, snapshot *engram.Snapshot, instance int, path string) (any, bool) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,8 @@ func (x *Executor) checkCondition(ctx context.Context, c *skill.Condition) error
 		return err
 	}
 	if len(c.On.Levels) > 0 {
-		if err := x.checkDemand(ctx, c.On, c.Where); err != nil {
+		paths := slices.AppendSeq([]string{c.OncePer}, maps.Values(c.FromUpdate))
+		if err := x.checkDemand(ctx, c.On, c.Where, paths...); err != nil {
 			return engram.Errorf(engram.CodeOf(err), c.ID.String(), "on: %w", err)
 		}
 	}
@@ -108,8 +110,8 @@ func (x *Executor) checkTerms(ctx context.Context, of engram.ID, all []condition
 }
 
 // checkDemand returns NotFound if a pattern is about no core segment of the server, and Invalid if a filter can never be true of
-// what that holds.
-func (x *Executor) checkDemand(ctx context.Context, p engram.Pattern, where string) error {
+// what that holds, or nothing of it has one of the paths of [condition.Value].
+func (x *Executor) checkDemand(ctx context.Context, p engram.Pattern, where string, paths ...string) error {
 	in := p.Enclosing().Truncate(engram.LevelCoreSegment)
 	all, err := x.svc.Describe(engram.WithScope(ctx, nil), engram.PatternOf(in))
 	if err != nil {
@@ -118,13 +120,6 @@ func (x *Executor) checkDemand(ctx context.Context, p engram.Pattern, where stri
 	if len(all) == 0 {
 		return engram.Errorf(engram.NotFound, in.String(), "this server has no such core segment")
 	}
-	if where == "" {
-		return nil
-	}
-	f, err := idf.CompileFilter(where)
-	if err != nil {
-		return err
-	}
 	var types []*idf.Type
 	for i := range all {
 		t, err := x.standing.types.get(ctx, all[i].Type)
@@ -132,6 +127,18 @@ func (x *Executor) checkDemand(ctx context.Context, p engram.Pattern, where stri
 			return nil // anything may come there
 		}
 		types = append(types, t)
+	}
+	for _, path := range paths {
+		if err := condition.CheckPath(path, types); err != nil {
+			return err
+		}
+	}
+	if where == "" {
+		return nil
+	}
+	f, err := idf.CompileFilter(where)
+	if err != nil {
+		return err
 	}
 	return f.Doubts(types)
 }

@@ -521,12 +521,12 @@ func (v *view) Query(memories []string) engram.Query {
 	return v.s.query(v.segments, memories, engram.Latest(1))
 }
 
-// Reset implements [follow.Reader].
+// Reset implements [follow.Reader]. Where nothing was removed or lost the set has all that there is.
 func (v *view) Reset(ctx context.Context, a follow.Answer) error {
 	s := v.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ready {
+	if !s.ready || len(a.Whole) == 0 {
 		return nil
 	}
 	now := s.now()
@@ -538,7 +538,12 @@ func (v *view) Reset(ctx context.Context, a follow.Answer) error {
 	for _, item := range updates {
 		s.tell(s.set.Apply(now, item))
 	}
-	items := a.Items()
+	// The answer may be older than that.
+	r, err := s.svc.Query(ctx, s.query(v.segments, a.Whole, engram.Latest(1)))
+	if err != nil {
+		return err
+	}
+	items := r.Items()
 	for _, memory := range a.Whole {
 		s.tell(s.set.Present(now, memory, items))
 	}
