@@ -55,20 +55,22 @@ func (s *Set) Apply(now engram.Time, item engram.Item) []Fired {
 	return s.take()
 }
 
-// changed evaluates what an update concerns.
+// changed evaluates what an update concerns: first terms, and then that one entity.
 func (s *Set) changed(now engram.Time, entity engram.ID) {
 	for _, c := range s.changes {
-		if c.now != nil || c.before {
-			for _, e := range inOrder(c.w.on) {
-				s.updated(now, e, entity, c)
-			}
-		}
 		if c.late {
 			continue
 		}
 		for _, e := range inOrder(c.w.terms) {
 			if c.before != (c.now != nil) || e.ages() {
 				s.again(now, e)
+			}
+		}
+	}
+	for _, c := range s.changes {
+		if c.now != nil || c.before {
+			for _, e := range inOrder(c.w.on) {
+				s.updated(now, e, entity, c)
 			}
 		}
 	}
@@ -91,6 +93,10 @@ func (s *Set) updated(now engram.Time, e *entry, entity engram.ID, c change) {
 func (s *Set) again(now engram.Time, e *entry) {
 	if e.Trigger == EachUpdate || e.kind == required {
 		return
+	}
+	failed, _, until, _ := e.holds(now)
+	if e.looked && failed == e.failed && (until == 0 || e.until != 0 && until >= e.until) {
+		return // the timers of all things are early enough
 	}
 	for _, t := range sorted(e.things) {
 		s.evaluate(now, e, t)
@@ -117,7 +123,7 @@ func (e *entry) ages() bool {
 // too old then.
 func (e *entry) holds(now engram.Time) (failed *Term, against *match, until engram.Time, aging engram.ID) {
 	for i := range e.All {
-		t, m := &e.All[i], e.terms[i].newest
+		t, m := &e.All[i], e.terms[i].last()
 		if m != nil && t.Within > 0 {
 			end := m.arrived.Add(t.Within)
 			if now >= end {
@@ -136,6 +142,7 @@ func (e *entry) holds(now engram.Time) (failed *Term, against *match, until engr
 // evaluate looks whether a condition is fulfilled for a thing, and fires if it is to.
 func (s *Set) evaluate(now engram.Time, e *entry, t *thing) {
 	failed, _, until, aging := e.holds(now)
+	e.looked, e.failed, e.until = true, failed, until
 	fulfilled := failed == nil && (e.on == nil || e.on.there[t.entity] != nil)
 	if e.kind == guarding {
 		fulfilled = failed != nil

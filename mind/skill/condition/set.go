@@ -64,6 +64,9 @@ type entry struct {
 	filled engram.Time          // when that was reckoned
 	doubt  string               // why a filter failed last
 	halted bool                 // it cannot go on
+	looked bool                 // its terms were looked at
+	failed *Term                // that did not hold then
+	until  engram.Time          // when that was to be looked at again; 0 if it was not
 }
 
 // kind says what terms are for.
