@@ -132,7 +132,16 @@ func TestOddValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, err := codec.DescriptionUpdate(&skill.Description{ID: engram.MustID("Skill/Description/Arm/Odd"), Requires: many}, engram.Now())
+		old := &skill.Condition{ID: engram.MustID("Skill/Condition/anna/old"), Skill: engram.MustID("Skill/Description/Arm/Wave")}
+		old.On = engram.MustPattern("Speech/Text")
+		u, err := codec.ConditionUpdate(old, engram.Now().Add(-2*time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if results, err := r.Commit(r.ctx, engram.Commit{Updates: []engram.EntityUpdate{u}}); err != nil || code(results[0].Err) != engram.Invalid {
+			t.Errorf("a condition of long ago, which would be taken for an imported one: %v %v", results, err)
+		}
+		u, err = codec.DescriptionUpdate(&skill.Description{ID: engram.MustID("Skill/Description/Arm/Odd"), Requires: many}, engram.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

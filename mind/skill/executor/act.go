@@ -30,6 +30,9 @@ func (x *Executor) condition(ctx context.Context, u engram.EntityUpdate, store p
 	if err != nil {
 		return err
 	}
+	if item := (engram.Item{Snapshot: &engram.Snapshot{Time: u.Time, Arrived: x.clock()}}); imported(item) {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "its time is %v, and now is %v; a condition is of now: set the clock", u.Time, item.Arrived)
+	}
 	if !c.Disabled {
 		if err := x.checkCondition(ctx, c); err != nil {
 			return err
