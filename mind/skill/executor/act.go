@@ -225,6 +225,7 @@ func (x *Executor) guard(ctx context.Context, r *record) error {
 // over forgets an execution that has ended. The lock is held.
 func (x *Executor) over(r *record) {
 	delete(x.records, r.ID)
+	delete(x.requests, r.Request)
 	x.standing.remove(r.ID)
 	if !r.Condition.IsRoot() {
 		x.standing.running(r.Condition, r.Cause, false)

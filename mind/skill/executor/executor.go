@@ -28,6 +28,7 @@ type Executor struct {
 	schedule     *schedule.Schedule
 	descriptions map[engram.ID]*skill.Description
 	records      map[engram.ID]*record     // of what has not ended
+	requests     map[engram.ID]engram.ID   // the executions of records, by their requests
 	switched     map[engram.ID]engram.Time // when a skill was enabled or disabled last
 	pending      []write                   // in order
 	trouble      error                     // of the last write
@@ -52,7 +53,7 @@ type record struct{ skill.Execution }
 
 // New returns an executor for one server.
 func New() *Executor {
-	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}, switched: map[engram.ID]engram.Time{}}
+	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, records: map[engram.ID]*record{}, requests: map[engram.ID]engram.ID{}, switched: map[engram.ID]engram.Time{}}
 }
 
 // Hooks returns the hooks of the memory Skill.
@@ -354,7 +355,7 @@ func (x *Executor) restore(ctx context.Context) error {
 		if err != nil || e.Request.IsRoot() || e.Status.Ended() || imported(s) {
 			return nil
 		}
-		x.records[entity] = &record{*e}
+		x.records[entity], x.requests[e.Request] = &record{*e}, entity
 		tasks = append(tasks, taskOf(e))
 		return nil
 	})
@@ -406,6 +407,7 @@ func (x *Executor) ask(e skill.Execution) (written <-chan struct{}, err error) {
 		delete(x.records, e.ID)
 		return nil, err
 	}
+	x.requests[e.Request] = e.ID
 	x.changed(changes)
 	done := make(chan struct{})
 	for i := range x.pending {

@@ -131,13 +131,8 @@ func (x *Executor) abort(ctx context.Context, u engram.EntityUpdate, store put) 
 	if err != nil {
 		return err
 	}
-	if of.CoreSegment() == "Request" {
-		for id, r := range x.records {
-			if r.Request == of {
-				of = id
-				break
-			}
-		}
+	if id, ok := x.requests[of]; ok {
+		of = id
 	}
 	if x.records[of] == nil {
 		if _, err := x.svc.Latest(engram.WithScope(ctx, nil), of); err != nil {
@@ -161,13 +156,16 @@ func (x *Executor) caller(ctx context.Context, u engram.EntityUpdate, store put)
 	if plainly(ctx) || x.svc == nil {
 		return store(u)
 	}
-	for id, r := range x.records {
-		if r.Request.Entity() == u.Entity.Entity() && r.Request.ProviderSegment() == u.Entity.ProviderSegment() {
-			x.schedule.Heard(x.now(), id)
-			return store(u)
-		}
+	request, err := engram.NewID("Skill", "Request", u.Entity.ProviderSegment(), u.Entity.Entity())
+	if err != nil {
+		return err
 	}
-	return engram.Errorf(engram.NotFound, u.Entity.String(), "what this caller has asked for is not under way")
+	id, ok := x.requests[request]
+	if !ok {
+		return engram.Errorf(engram.NotFound, u.Entity.String(), "what this caller has asked for is not under way")
+	}
+	x.schedule.Heard(x.now(), id)
+	return store(u)
 }
 
 // provider is the hook of Skill/Provider.
