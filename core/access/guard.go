@@ -78,6 +78,7 @@ func (c *Control) commit(ctx context.Context, svc engram.Writer, all engram.Comm
 	if gr.all {
 		return svc.Commit(ctx, all)
 	}
+	ctx = context.WithValue(ctx, controlKey{}, c) // hooks ask [May]
 	refused := c.refused(gr, all)
 	if refused == nil {
 		return svc.Commit(ctx, all)

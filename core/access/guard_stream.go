@@ -122,7 +122,7 @@ const commitsWaiting = 1024
 // CommitStream implements engram.CommitStreamer. Each commit is looked at by the rules
 // in force when it is sent.
 func (g *Guard) CommitStream(ctx context.Context) (engram.CommitStream, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, controlKey{}, g.c)) // hooks ask [May]
 	inner, err := g.svc.CommitStream(ctx)
 	if err != nil {
 		cancel()

@@ -66,7 +66,7 @@ func PermitIn(ctx context.Context, needs ...Need) error {
 	return c.Permit(ctx, needs...)
 }
 
-// May reports whether the identity of a call that was let in by [Control.Within] may do
+// May reports whether the identity of a call that was let in by [Control.Within], or of a commit that a [Guard] let in, may do
 // all of the actions with id and all below it. Where there are no rules everybody may.
 func May(ctx context.Context, a Actions, id engram.ID) bool {
 	c, ok := ctx.Value(controlKey{}).(*Control)

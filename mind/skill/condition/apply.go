@@ -55,20 +55,22 @@ func (s *Set) Apply(now engram.Time, item engram.Item) []Fired {
 	return s.take()
 }
 
-// changed evaluates what an update concerns.
+// changed evaluates what an update concerns: first terms, and then that one entity.
 func (s *Set) changed(now engram.Time, entity engram.ID) {
 	for _, c := range s.changes {
-		if c.now != nil || c.before {
-			for _, e := range inOrder(c.w.on) {
-				s.updated(now, e, entity, c)
-			}
-		}
 		if c.late {
 			continue
 		}
 		for _, e := range inOrder(c.w.terms) {
 			if c.before != (c.now != nil) || e.ages() {
 				s.again(now, e)
+			}
+		}
+	}
+	for _, c := range s.changes {
+		if c.now != nil || c.before {
+			for _, e := range inOrder(c.w.on) {
+				s.updated(now, e, entity, c)
 			}
 		}
 	}
@@ -91,6 +93,10 @@ func (s *Set) updated(now engram.Time, e *entry, entity engram.ID, c change) {
 func (s *Set) again(now engram.Time, e *entry) {
 	if e.Trigger == EachUpdate || e.kind == required {
 		return
+	}
+	failed, _, until, _ := e.holds(now)
+	if e.looked && failed == e.failed && (until == 0 || e.until != 0 && until >= e.until) {
+		return // the timers of all things are early enough
 	}
 	for _, t := range sorted(e.things) {
 		s.evaluate(now, e, t)
@@ -117,7 +123,7 @@ func (e *entry) ages() bool {
 // too old then.
 func (e *entry) holds(now engram.Time) (failed *Term, against *match, until engram.Time, aging engram.ID) {
 	for i := range e.All {
-		t, m := &e.All[i], e.terms[i].newest
+		t, m := &e.All[i], e.terms[i].last()
 		if m != nil && t.Within > 0 {
 			end := m.arrived.Add(t.Within)
 			if now >= end {
@@ -136,6 +142,7 @@ func (e *entry) holds(now engram.Time) (failed *Term, against *match, until engr
 // evaluate looks whether a condition is fulfilled for a thing, and fires if it is to.
 func (s *Set) evaluate(now engram.Time, e *entry, t *thing) {
 	failed, _, until, aging := e.holds(now)
+	e.looked, e.failed, e.until = true, failed, until
 	fulfilled := failed == nil && (e.on == nil || e.on.there[t.entity] != nil)
 	if e.kind == guarding {
 		fulfilled = failed != nil
@@ -147,9 +154,11 @@ func (s *Set) evaluate(now engram.Time, e *entry, t *thing) {
 			t.done = false
 		}
 	case t.held == 0:
-		t.held, t.began = now, s.event
+		if t.held, t.began = now, s.event; s.quiet { // since long ago
+			t.held = now.Add(-e.Hold)
+		}
 	}
-	if fulfilled && !t.done {
+	if fulfilled && !t.done && !(s.past && e.Trigger == Level) {
 		due := t.held.Add(e.Hold)
 		if t.last != 0 {
 			due = max(due, t.last.Add(e.pause()))
@@ -194,7 +203,6 @@ func (s *Set) happened(now engram.Time, e *entry, m *match) {
 
 // fire fires a condition for a thing.
 func (s *Set) fire(now engram.Time, t *thing, failed *Term) {
-	t.done = true
 	var m *match
 	if t.of.on != nil {
 		m = t.of.on.there[t.entity]
@@ -202,42 +210,44 @@ func (s *Set) fire(now engram.Time, t *thing, failed *Term) {
 	if t.of.Trigger == Level { // each time is one of its own
 		t.began = t.of.id.At(now)
 	}
-	s.tell(now, t, m, failed)
+	told := s.tell(now, t, m, failed)
+	t.done = told || t.of.Trigger != Level // else there is nothing whose end it waits for
 }
 
-// tell has a firing be told, unless it is not to be.
-func (s *Set) tell(now engram.Time, t *thing, m *match, failed *Term) {
+// tell has a firing be told, unless it is not to be, which it reports.
+func (s *Set) tell(now engram.Time, t *thing, m *match, failed *Term) bool {
 	e := t.of
 	f := Fired{Condition: e.id, Thing: t.entity, Cause: t.began, Failed: failed}
 	if m != nil {
 		f.Cause, f.Snapshot, f.Instance = m.id(), m.snapshot, m.instance
 	}
-	key := t.began.String()
+	of, key := t.entity.String(), t.began.String()
 	if e.OncePer != "" {
 		v, ok := Value(s.types, f.Thing, m.snapshot, m.instance, e.OncePer)
 		if !ok {
 			e.doubt = fmt.Sprintf("%s has no member %s, for each value of which it is to run once", f.Cause, e.OncePer)
-			return
+			return false
 		}
-		if key = fmt.Sprint(v); e.once[key] {
-			return
+		if of, key = "", fmt.Sprint(v); e.once[key] {
+			return false
 		}
 		if len(e.once) >= mostOnce { // who acts on it knows by its key
 			clear(e.once)
 		}
 		e.once[key] = true
 	}
+	if s.quiet {
+		return true
+	}
 	t.last = now
 	if e.kind == standing && !e.spend(now) {
-		s.stopped = append(s.stopped, Stopped{e.id, engram.Errorf(engram.Exhausted, e.id.String(), "it fires more often than %d times a second; conditions may start each other in a circle", mostRate)})
-		return
+		s.halt(e, engram.Errorf(engram.Exhausted, e.id.String(), "it fires more often than %d times a second; conditions may start each other in a circle", mostRate))
+		return false
 	}
-	if s.quiet {
-		return
-	}
-	sum := sha256.Sum256([]byte(e.id.String() + "\n" + t.entity.String() + "\n" + key))
-	f.Key = strings.ToLower(base32.HexEncoding.EncodeToString(sum[:10]))
+	sum := sha256.Sum256([]byte(e.id.String() + "\n" + of + "\n" + key))
+	f.Key = strings.ToLower(base32.HexEncoding.EncodeToString(sum[:KeyLen*5/8]))
 	s.fired = append(s.fired, f)
+	return true
 }
 
 // spend takes one of the firings that a condition may make, and reports whether there was one.
@@ -280,6 +290,23 @@ func (s *Set) Running(now engram.Time, id, entity engram.ID, goesOn bool) []Fire
 	return s.take()
 }
 
+// Noted has it known that a condition fired for a thing before the set had it.
+func (s *Set) Noted(now engram.Time, id, entity engram.ID, at engram.Time) {
+	e := s.entries[id]
+	if e == nil || e.kind != standing || at.Add(e.pause()) <= now {
+		return
+	}
+	t := s.thing(e, entity)
+	if t.last = max(t.last, at); e.Trigger == EachUpdate {
+		s.timers.Set(&t.timer, t.last.Add(e.Pause))
+		return
+	}
+	s.evaluate(now, e, t)
+}
+
+// Has reports whether a condition or terms are there, and can go on.
+func (s *Set) Has(id engram.ID) bool { e := s.entries[id]; return e != nil && !e.halted }
+
 // Holds returns the first of the terms that does not hold, and what stands against it, if anything does; nil if all hold.
 func (s *Set) Holds(now engram.Time, id engram.ID) (failed *Term, against engram.ID) {
 	e := s.entries[id]
@@ -301,8 +328,12 @@ func (s *Set) Present(now engram.Time, memory string, items []engram.Item) []Fir
 	}
 	var gone []engram.ID
 	for entity, at := range s.seen {
-		if item, ok := there[entity]; entity.Memory() == memory && (!ok || item.Time < at) {
+		switch item, ok := there[entity]; {
+		case entity.Memory() != memory:
+		case !ok:
 			gone = append(gone, entity)
+		case item.Time < at: // what is there is an older one
+			delete(s.seen, entity)
 		}
 	}
 	slices.SortFunc(gone, engram.ID.Compare)
@@ -351,6 +382,29 @@ func sorted(all map[engram.ID]*thing) []*thing {
 	}
 	slices.SortFunc(list, func(a, b *thing) int { return a.entity.Compare(b.entity) })
 	return list
+}
+
+// CheckPath returns Invalid for a path of [Value] that no instance of one of the types has; an empty one is not asked for.
+func CheckPath(path string, types []*idf.Type) (err error) {
+	if path == "" || path == Entity || path == Snapshot || path == Name {
+		return nil
+	}
+	names := engram.SplitPath(path)
+	for i, name := range names {
+		if _, err := strconv.Atoi(name); err == nil {
+			names[i] = "[" + name + "]"
+		}
+	}
+	member := strings.ReplaceAll(strings.Join(names, "."), ".[", "[")
+	for _, t := range types {
+		if _, err = t.Project([]string{member}); engram.CodeOf(err) != engram.NotFound { // else that is of a key of a dict
+			return nil
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return engram.Errorf(engram.Invalid, path, "%w; beside members there are %s, %s and %s", err, Entity, Snapshot, Name)
 }
 
 // Value returns a member of an instance of an entity: by the path of the member, such as pose.position.x or names.0, or one of

@@ -98,8 +98,6 @@ func (c *Condition) Check() error {
 		return engram.Errorf(engram.Invalid, "condition", "an update does not last; hold is for %v and %v", Edge, Level)
 	case c.Hold < 0 || c.Pause < 0:
 		return engram.Errorf(engram.Invalid, "condition", "hold and pause are 0 or more")
-	case len(c.All) > MostTerms:
-		return engram.Errorf(engram.Exhausted, "condition", "%d terms; at most %d are allowed", len(c.All), MostTerms)
 	}
 	if len(c.On.Levels) > 0 {
 		if err := check(c.On, c.Where); err != nil {
@@ -111,6 +109,9 @@ func (c *Condition) Check() error {
 
 // CheckTerms returns what is wrong with terms: Invalid or Exhausted.
 func CheckTerms(all []Term) error {
+	if len(all) > MostTerms {
+		return engram.Errorf(engram.Exhausted, "condition", "%d terms; at most %d are allowed", len(all), MostTerms)
+	}
 	for i := range all {
 		if err := check(all[i].Of, all[i].Where); err != nil {
 			return err

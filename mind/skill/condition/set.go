@@ -20,6 +20,7 @@ type Set struct {
 	seen     map[engram.ID]engram.Time // of the newest snapshot of each entity that a watch matches
 	timers   due.Timers[*thing]
 	quiet    bool
+	past     bool
 	event    engram.ID // what changes just now
 	fired    []Fired
 	stopped  []Stopped
@@ -37,6 +38,9 @@ type Fired struct {
 	Key       string           // what is to happen once: the same for the same updates in the same order
 	Failed    *Term            // of a guard: the term that holds no more
 }
+
+// KeyLen is the length of keys, in bytes.
+const KeyLen = 16
 
 // Stopped is a condition that was taken out because it cannot go on.
 type Stopped struct {
@@ -59,6 +63,10 @@ type entry struct {
 	tokens float64              // firings that it may make at once
 	filled engram.Time          // when that was reckoned
 	doubt  string               // why a filter failed last
+	halted bool                 // it cannot go on
+	looked bool                 // its terms were looked at
+	failed *Term                // that did not hold then
+	until  engram.Time          // when that was to be looked at again; 0 if it was not
 }
 
 // kind says what terms are for.
@@ -151,14 +159,18 @@ func (s *Set) connect(now engram.Time, e *entry, present Present) (err error) {
 		if e.on, err = s.watch(now, e.On, e.Where, present); err != nil {
 			return err
 		}
-		e.on.on[e] = true
+		if e.on.on[e] = true; e.on.why != nil {
+			s.halt(e, e.on.why)
+		}
 	}
 	for i := range e.All {
 		w, err := s.watch(now, e.All[i].Of, e.All[i].Where, present)
 		if err != nil {
 			return err
 		}
-		w.terms[e] = true
+		if w.terms[e] = true; w.why != nil {
+			s.halt(e, w.why)
+		}
 		e.terms = append(e.terms, w)
 	}
 	return nil
@@ -263,15 +275,36 @@ func (s *Set) Segments() []engram.ID {
 	return all
 }
 
-// Quiet does something with the set. What fires meanwhile is not told: it has happened before.
+// Quiet does something with the set. What fires meanwhile is not told, and what is to be held was: it has happened before.
 func (s *Set) Quiet(do func()) {
 	s.quiet = true
 	defer func() { s.quiet = false }()
 	do()
 }
 
+// Past says that what comes now has happened before, until [Set.Resume]. Conditions at [Level] do not fire then: what they started
+// may go on.
+func (s *Set) Past() { s.past = true }
+
+// Resume ends what [Set.Past] began, when it is known what goes on: see [Set.Running].
+func (s *Set) Resume(now engram.Time) []Fired {
+	s.past = false
+	for _, e := range s.entries {
+		if e.Trigger != Level {
+			continue
+		}
+		for _, t := range sorted(e.things) {
+			s.evaluate(now, e, t)
+		}
+	}
+	return s.take()
+}
+
 // Next returns when Tick is due, 0 if nothing is to come by itself.
 func (s *Set) Next() engram.Time { return s.timers.Next() }
+
+// Halts reports whether conditions were taken out since the last call of [Set.Stopped].
+func (s *Set) Halts() bool { return len(s.stopped) > 0 }
 
 // Stopped returns the conditions that were taken out since the last call because they cannot go on.
 func (s *Set) Stopped() []Stopped {
@@ -320,12 +353,21 @@ func (s *Set) satisfies(w *watch, snapshot *engram.Snapshot) (instance int, ok b
 	return 0, false
 }
 
-// stop takes out the conditions that watch a demand.
+// stop takes out the conditions that watch a demand, and will.
 func (s *Set) stop(w *watch, why error) {
+	w.why = why
 	for _, of := range [...]map[*entry]bool{w.on, w.terms} {
 		for e := range of {
-			s.stopped = append(s.stopped, Stopped{e.id, why})
+			s.halt(e, why)
 		}
+	}
+}
+
+// halt has an entry be taken out.
+func (s *Set) halt(e *entry, why error) {
+	if !e.halted {
+		e.halted = true
+		s.stopped = append(s.stopped, Stopped{e.id, why})
 	}
 }
 

@@ -15,9 +15,10 @@ type watch struct {
 	matcher *engram.PatternMatcher
 	filter  *idf.Filter // nil is true of all
 	there   map[engram.ID]*match
-	newest  *match          // that arrived last, of those that are there
+	newest  *match          // that arrived last, of those that are there; nil if that is to be looked for
 	on      map[*entry]bool // whose pattern and filter it is
 	terms   map[*entry]bool // that have a term of it
+	why     error           // the filter costs too much; nil if it does not
 }
 
 // match is an instance that satisfies a demand.
@@ -34,7 +35,7 @@ func (m *match) id() engram.ID { return m.entity.At(m.snapshot.Time).Instance(m.
 // enter has an entity satisfy the demand.
 func (w *watch) enter(m *match) {
 	w.there[m.entity] = m
-	if w.newest == nil || m.arrived >= w.newest.arrived || w.newest.entity == m.entity {
+	if w.newest != nil && (m.arrived >= w.newest.arrived || w.newest.entity == m.entity) {
 		w.newest = m
 	}
 }
@@ -48,13 +49,20 @@ func (w *watch) leave(entity engram.ID) bool {
 	delete(w.there, entity)
 	if w.newest == m {
 		w.newest = nil
-		for _, o := range w.there {
-			if w.newest == nil || o.arrived > w.newest.arrived {
-				w.newest = o
+	}
+	return true
+}
+
+// last returns what arrived last, of what is there; nil if nothing is.
+func (w *watch) last() *match {
+	if w.newest == nil {
+		for _, m := range w.there {
+			if w.newest == nil || m.arrived > w.newest.arrived {
+				w.newest = m
 			}
 		}
 	}
-	return true
+	return w.newest
 }
 
 // segment finds the watches of a core segment that an entity concerns.

@@ -1,17 +1,18 @@
 package executor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/access"
 	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/core/server"
 	"github.com/seed-301d4374/engram/mind/skill"
 	"github.com/seed-301d4374/engram/mind/skill/condition"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
@@ -29,15 +30,27 @@ func (x *Executor) condition(ctx context.Context, u engram.EntityUpdate, store p
 	if err != nil {
 		return err
 	}
+	if item := (engram.Item{Snapshot: &engram.Snapshot{Time: u.Time, Arrived: x.clock()}}); imported(item) {
+		return engram.Errorf(engram.Invalid, u.Entity.String(), "its time is %v, and now is %v; a condition is of now: set the clock", u.Time, item.Arrived)
+	}
 	if !c.Disabled {
 		if err := x.checkCondition(ctx, c); err != nil {
 			return err
 		}
 	}
+	x.standing.setting.Lock()
+	defer x.standing.setting.Unlock()
 	if err := store(u); err != nil {
 		return err
 	}
-	return x.standing.put(ctx, c, u.Time)
+	last, err := svc.Latest(engram.WithScope(ctx, nil), u.Entity)
+	if err == nil && last.Time == u.Time { // else a newer one counts
+		err = x.standing.put(ctx, c, u.Time)
+	}
+	if err != nil {
+		server.Note(ctx, engram.Errorf(engram.CodeOf(err), c.ID.String(), "the condition is stored, and not looked at before the server begins anew: %w", err))
+	}
+	return nil
 }
 
 // checkCondition returns what is wrong with a condition that is given.
@@ -45,30 +58,48 @@ func (x *Executor) checkCondition(ctx context.Context, c *skill.Condition) error
 	if err := c.Check(); err != nil {
 		return engram.Errorf(engram.CodeOf(err), c.ID.String(), "%w", err)
 	}
+	if len(c.On.Levels) == 0 && len(c.FromUpdate) > 0 {
+		return engram.Errorf(engram.Invalid, c.ID.String(), "parameters are taken from an update; give the pattern of the entities whose it is")
+	}
+	if c.Patience != nil && *c.Patience < 0 || c.TimeLimit != nil && *c.TimeLimit < 0 {
+		return engram.Errorf(engram.Invalid, c.ID.String(), "patience and time_limit are 0 or more")
+	}
 	x.mu.Lock()
-	_, err := x.described(c.Skill)
+	d, err := x.described(c.Skill)
 	x.mu.Unlock()
+	if err == nil && len(c.FromUpdate) == 0 { // else they are known when it is fulfilled
+		err = x.read.checkParameters(ctx, parametersOf(&skill.Request{Parameters: c.Parameters}, d), d)
+	}
 	if err != nil {
 		return err
 	}
-	request, err := engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity())
+	request, err := requestOf(c, strings.Repeat("0", condition.KeyLen))
 	if err != nil {
-		return err
+		return engram.Errorf(engram.Invalid, c.ID.String(), "its requests cannot have its name: %w", err)
 	}
 	if !access.May(ctx, access.Write, request) {
 		return engram.Errorf(engram.Forbidden, request.String(), "who sets a condition must be allowed to write what it asks for")
 	}
-	for _, p := range patternsOf(&c.Condition) {
-		if in := p.Enclosing(); !access.May(ctx, access.Read, in) {
-			return engram.Errorf(engram.Forbidden, in.String(), "who sets a condition must be allowed to read all that it is about")
-		}
+	if err := mayRead(ctx, patternsOf(&c.Condition)); err != nil {
+		return err
 	}
 	if len(c.On.Levels) > 0 {
-		if err := x.read.checkDemand(ctx, c.On, c.Where); err != nil {
+		paths := slices.AppendSeq([]string{c.OncePer}, maps.Values(c.FromUpdate))
+		if err := x.read.checkDemand(ctx, c.On, c.Where, paths...); err != nil {
 			return engram.Errorf(engram.CodeOf(err), c.ID.String(), "on: %w", err)
 		}
 	}
 	return x.read.checkTerms(ctx, c.ID, c.All)
+}
+
+// mayRead returns Forbidden unless who commits may read all that patterns match: the memory tells of it in their place.
+func mayRead(ctx context.Context, all []engram.Pattern) error {
+	for _, p := range all {
+		if in := p.Enclosing(); !access.May(ctx, access.Read, in) {
+			return engram.Errorf(engram.Forbidden, in.String(), "who sets a condition, or has a skill require or resolve something, must be allowed to read all that it is about")
+		}
+	}
+	return nil
 }
 
 // checkTerms returns what is wrong with terms that something is given with.
@@ -82,8 +113,8 @@ func (m *reader) checkTerms(ctx context.Context, of engram.ID, all []condition.T
 }
 
 // checkDemand returns NotFound if a pattern is about no core segment of the server, and Invalid if a filter can never be true of
-// what that holds.
-func (m *reader) checkDemand(ctx context.Context, p engram.Pattern, where string) error {
+// what that holds, or nothing of it has one of the paths of [condition.Value].
+func (m *reader) checkDemand(ctx context.Context, p engram.Pattern, where string, paths ...string) error {
 	in := p.Enclosing().Truncate(engram.LevelCoreSegment)
 	all, err := m.svc.Describe(engram.WithScope(ctx, nil), engram.PatternOf(in))
 	if err != nil {
@@ -91,13 +122,6 @@ func (m *reader) checkDemand(ctx context.Context, p engram.Pattern, where string
 	}
 	if len(all) == 0 {
 		return engram.Errorf(engram.NotFound, in.String(), "this server has no such core segment")
-	}
-	if where == "" {
-		return nil
-	}
-	f, err := idf.CompileFilter(where)
-	if err != nil {
-		return err
 	}
 	var types []*idf.Type
 	for i := range all {
@@ -107,6 +131,18 @@ func (m *reader) checkDemand(ctx context.Context, p engram.Pattern, where string
 		}
 		types = append(types, t)
 	}
+	for _, path := range paths {
+		if err := condition.CheckPath(path, types); err != nil {
+			return err
+		}
+	}
+	if where == "" {
+		return nil
+	}
+	f, err := idf.CompileFilter(where)
+	if err != nil {
+		return err
+	}
 	return f.Doubts(types)
 }
 
@@ -115,7 +151,10 @@ func (x *Executor) act(ctx context.Context) {
 	s := x.standing
 	defer s.close()
 	s.prepare()
-	if err := s.begin(ctx, x.requiring()); err != nil && ctx.Err() == nil {
+	x.mu.Lock()
+	required := x.requiring()
+	x.mu.Unlock()
+	if err := s.begin(ctx, required); err != nil && ctx.Err() == nil {
 		s.note(engram.MustID("Skill/Condition"), fmt.Errorf("conditions are not looked at: %w", err))
 		slog.Error("the conditions of skills are not looked at", "error", err)
 	}
@@ -124,6 +163,7 @@ func (x *Executor) act(ctx context.Context) {
 		x.begunBefore(ctx, r)
 	}
 	x.mu.Unlock()
+	s.resume()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -150,10 +190,8 @@ func (x *Executor) act(ctx context.Context) {
 	}
 }
 
-// requiring returns the skills that require something.
+// requiring returns the skills that require something. The lock is held.
 func (x *Executor) requiring() (all []*skill.Description) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	for _, d := range x.descriptions {
 		if len(d.Requires) > 0 {
 			all = append(all, d)
@@ -167,25 +205,27 @@ func (x *Executor) begunBefore(ctx context.Context, r *record) {
 	if !r.Condition.IsRoot() {
 		x.standing.running(r.Condition, r.Cause, true)
 	}
-	if r.Called != 0 {
-		x.guard(ctx, r)
+	if r.Called == 0 {
+		return
+	}
+	if err := x.guard(ctx, r); err != nil {
+		slog.Warn("what a skill requires is not looked at while it executes", "execution", r.ID.String(), "error", err)
 	}
 }
 
 // guard has an execution stop when a lasting term of its skill does not hold any more. The lock is held.
-func (x *Executor) guard(ctx context.Context, r *record) {
+func (x *Executor) guard(ctx context.Context, r *record) error {
 	d := x.descriptions[r.Skill]
 	if d == nil {
-		return
+		return nil
 	}
-	if err := x.standing.guard(ctx, r.ID, d.Requires); err != nil {
-		slog.Warn("what a skill requires is not looked at while it executes", "execution", r.ID.String(), "error", err)
-	}
+	return x.standing.guard(ctx, r.ID, d.Requires)
 }
 
 // over forgets an execution that has ended. The lock is held.
 func (x *Executor) over(r *record) {
 	delete(x.records, r.ID)
+	delete(x.requests, r.Request)
 	x.standing.remove(r.ID)
 	if !r.Condition.IsRoot() {
 		x.standing.running(r.Condition, r.Cause, false)
@@ -196,10 +236,11 @@ func (x *Executor) over(r *record) {
 // rehearsal. Another one is guarded from now on. The lock is held.
 func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
 	ctx := context.WithValue(context.Background(), own{}, x)
-	if d := x.descriptions[r.Skill]; d != nil && len(d.Requires) > 0 {
-		if failed, against := x.standing.holds(ctx, d.ID); failed != nil {
-			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, By: against, Message: x.read.told(ctx, failed, against)}
-		}
+	stop := func(why string, by engram.ID) (schedule.Status, *schedule.Stop) {
+		return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, By: by, Message: why}
+	}
+	if what, by := x.unmet(ctx, x.descriptions[r.Skill]); what != "" {
+		return stop(what, by)
 	}
 	if r.Rehearsal != skill.Real {
 		r.Message = "it would be called now"
@@ -208,12 +249,30 @@ func (x *Executor) obstacle(r *record) (schedule.Status, *schedule.Stop) {
 	if d := x.descriptions[r.Skill]; d != nil {
 		resolved, err := x.read.resolve(ctx, r.Parameters, d)
 		if err != nil {
-			return schedule.Failed, &schedule.Stop{Reason: schedule.Condition, Answer: schedule.Confirmed, Message: err.Error()}
+			return stop(err.Error(), engram.ID{})
 		}
 		r.Resolved = resolved
 	}
-	x.guard(ctx, r)
+	if err := x.guard(ctx, r); err != nil {
+		return stop(err.Error(), engram.ID{})
+	}
 	return schedule.Preparing, nil
+}
+
+// unmet says what a skill requires that does not hold, or cannot be known, and what stands against it; "" if all holds. The lock is
+// held.
+func (x *Executor) unmet(ctx context.Context, d *skill.Description) (what string, by engram.ID) {
+	if d == nil || len(d.Requires) == 0 {
+		return "", by
+	}
+	failed, against, err := x.standing.holds(ctx, d)
+	switch {
+	case err != nil:
+		return err.Error(), by
+	case failed != nil:
+		return x.read.told(ctx, failed, against), against
+	}
+	return "", by
 }
 
 // told says that a term does not hold, and how things are.
@@ -282,12 +341,11 @@ func (m *reader) snapshot(ctx context.Context, id engram.ID) (engram.Item, error
 // fire does what a condition wants that is fulfilled.
 func (x *Executor) fire(ctx context.Context, f condition.Fired) {
 	if f.Failed != nil { // of an execution
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		why := schedule.Stop{Reason: schedule.Condition, By: f.Cause.Truncate(engram.LevelSnapshot), Message: x.read.told(ctx, f.Failed, engram.ID{})}
-		if changes, err := x.schedule.Abort(x.now(), f.Condition, why); err == nil { // it is under way
-			x.changed(changes)
+		var against engram.ID
+		if f.Failed.None {
+			against = f.Cause
 		}
+		x.stopGuarded(f.Condition, schedule.Stop{Reason: schedule.Condition, By: f.Cause.Truncate(engram.LevelSnapshot), Message: x.read.told(ctx, f.Failed, against)})
 		return
 	}
 	c := x.standing.def(f.Condition)
@@ -302,14 +360,25 @@ func (x *Executor) fire(ctx context.Context, f condition.Fired) {
 		x.standing.running(c.ID, f.Cause, true)
 	}
 	err := x.askFor(ctx, c, f)
+	if err != nil {
+		x.standing.running(c.ID, f.Cause, false)
+	}
 	if engram.CodeOf(err) == engram.AlreadyExists { // it was asked for before the server began anew
 		err = nil
 	}
 	if err != nil {
 		err = fmt.Errorf("it is fulfilled, and its skill cannot be asked for: %w", err)
-		x.standing.running(c.ID, f.Cause, false)
 	}
 	x.standing.note(c.ID, err)
+}
+
+// stopGuarded has an execution stop that goes on though what it requires does not hold.
+func (x *Executor) stopGuarded(execution engram.ID, why schedule.Stop) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if changes, err := x.schedule.Abort(x.now(), execution, why); err == nil { // it is under way
+		x.changed(changes)
+	}
 }
 
 // askFor commits what is asked for by a condition that is fulfilled.
@@ -318,7 +387,7 @@ func (x *Executor) askFor(ctx context.Context, c *skill.Condition, f condition.F
 		Skill: c.Skill, Caller: c.ID.ProviderSegment(), Cause: f.Cause, Condition: c.ID, Priority: c.Priority, Patience: c.Patience, TimeLimit: c.TimeLimit,
 	}
 	var err error
-	if r.ID, err = engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity()+"-"+f.Key); err != nil {
+	if r.ID, err = requestOf(c, f.Key); err != nil {
 		return err
 	}
 	if r.Parameters, err = x.parameters(ctx, c, f); err != nil {
@@ -341,6 +410,11 @@ func (x *Executor) askFor(ctx context.Context, c *skill.Condition, f condition.F
 		case <-time.After(pause):
 		}
 	}
+}
+
+// requestOf returns the ID of the request of a condition that fired.
+func requestOf(c *skill.Condition, key string) (engram.ID, error) {
+	return engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity()+"-"+key)
 }
 
 // parameters returns what a condition calls its skill with.
@@ -464,7 +538,7 @@ func (x *Executor) stopCondition(ctx context.Context, s condition.Stopped) {
 	c := x.standing.def(s.Condition)
 	x.standing.remove(s.Condition)
 	if c == nil {
-		x.standing.note(s.Condition, s.Err) // terms of a skill
+		x.stopGuarded(s.Condition, schedule.Stop{Reason: schedule.Condition, Message: s.Err.Error()}) // else terms of a skill
 		return
 	}
 	slog.Warn("a condition is disabled", "condition", c.ID.String(), "error", s.Err)
@@ -478,6 +552,6 @@ func (x *Executor) stopCondition(ctx context.Context, s condition.Stopped) {
 		}
 	}
 	if err != nil {
-		x.standing.note(c.ID, cmp.Or(err, s.Err))
+		x.standing.note(c.ID, fmt.Errorf("it cannot go on, and cannot be disabled: %w", err))
 	}
 }

@@ -29,6 +29,17 @@ func (x *Executor) checkDescription(ctx context.Context, d *skill.Description) e
 	return nil
 }
 
+// readFor returns the patterns that the memory reads for a skill.
+func readFor(d *skill.Description) []engram.Pattern {
+	all := patternsOf(&condition.Condition{All: d.Requires})
+	for _, pattern := range d.Resolves {
+		if p, err := engram.ParsePattern(pattern); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
 // checkParameters checks what a skill is called with against the type that it takes.
 func (m *reader) checkParameters(ctx context.Context, all map[string]any, d *skill.Description) error {
 	return m.check(ctx, all, d.ParameterType, d.ID, "parameters")
@@ -128,10 +139,9 @@ func (x *Executor) checked(ctx context.Context, e skill.Execution, d *skill.Desc
 	e.Status, e.Message = schedule.Succeeded, "it could be called now"
 	code := "unavailable"
 	what, by := x.schedule.Obstacle(taskOf(&e))
-	if what == "" && len(d.Requires) > 0 {
-		if failed, against := x.standing.holds(ctx, d.ID); failed != nil {
-			code, what, by = codes[schedule.Condition], x.read.told(ctx, failed, against), against
-		}
+	if what == "" {
+		code = codes[schedule.Condition]
+		what, by = x.unmet(ctx, d)
 	}
 	if what != "" {
 		e.Status, e.Message = schedule.Failed, what

@@ -1,6 +1,7 @@
 package executor_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,9 +19,9 @@ import (
 func TestClockIsSet(t *testing.T) {
 	for _, step := range []time.Duration{30 * time.Second, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			var set time.Duration
+			var set atomic.Int64
 			x := executor.New()
-			x.SetClock(func() engram.Time { return engram.Now().Add(set) })
+			x.SetClock(func() engram.Time { return engram.Now().Add(time.Duration(set.Load())) })
 			m := memories.Skill()
 			m.Hooks = x.Hooks()
 			s, err := server.New(server.Config{Memories: []server.Memory{m}, Log: testkit.Quiet})
@@ -59,7 +60,7 @@ func TestClockIsSet(t *testing.T) {
 				return all[0]
 			}
 			called := is().Called
-			set = step
+			set.Store(int64(step))
 			time.Sleep(9 * time.Second)
 			if e := is(); e.Status != schedule.Preparing || e.Called != called {
 				t.Errorf("a second before its limit it is %+v", e)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type Executor struct {
 	descriptions map[engram.ID]*skill.Description
 	dated        map[engram.ID]engram.Time // of which time these are
 	records      map[engram.ID]*record     // of what has not ended
+	requests     map[engram.ID]engram.ID   // the executions of records, by their requests
 	switched     map[engram.ID]engram.Time // when a skill was enabled or disabled last
 	pending      []write                   // in order
 	trouble      error                     // of the last write
@@ -52,7 +54,10 @@ type record struct{ skill.Execution }
 
 // New returns an executor for one server.
 func New() *Executor {
-	return &Executor{kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{}, dated: map[engram.ID]engram.Time{}, records: map[engram.ID]*record{}, switched: map[engram.ID]engram.Time{}}
+	return &Executor{
+		kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{},
+		dated: map[engram.ID]engram.Time{}, records: map[engram.ID]*record{}, requests: map[engram.ID]engram.ID{}, switched: map[engram.ID]engram.Time{},
+	}
 }
 
 // Hooks returns the hooks of the memory Skill.
@@ -90,7 +95,13 @@ func (x *Executor) start(ctx context.Context, svc engram.Service) error {
 	defer x.mu.Unlock()
 	x.svc, x.codec, x.read = svc, codec, newReader(svc, codec)
 	x.standing = newStanding(x.read, x.now)
-	return x.restore(ctx)
+	if err := x.restore(ctx); err != nil {
+		return err
+	}
+	if err := x.standing.restored(ctx, x.requiring()); err != nil { // of a program that is away
+		slog.Warn("it is not known which updates conditions of skills have seen", "error", err)
+	}
+	return nil
 }
 
 // own marks what the executor itself commits.
@@ -342,7 +353,7 @@ func (x *Executor) restore(ctx context.Context) error {
 		if err != nil || e.Request.IsRoot() || e.Status.Ended() || imported(s) {
 			return nil
 		}
-		x.records[entity] = &record{*e}
+		x.records[entity], x.requests[e.Request] = &record{*e}, entity
 		tasks = append(tasks, taskOf(e))
 		return nil
 	})
@@ -394,6 +405,7 @@ func (x *Executor) ask(e skill.Execution) (written <-chan struct{}, err error) {
 		delete(x.records, e.ID)
 		return nil, err
 	}
+	x.requests[e.Request] = e.ID
 	x.changed(changes)
 	done := make(chan struct{})
 	for i := range x.pending {

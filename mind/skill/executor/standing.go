@@ -23,6 +23,7 @@ type standing struct {
 	now  func() engram.Time
 	kick chan struct{} // something fired, or is due earlier
 
+	setting   sync.Mutex // held from when a condition is stored until it is taken over; taken before following
 	following sync.Mutex // guards the follower; taken before mu
 	follower  *follow.Follower
 	followed  []engram.ID // core segments
@@ -31,8 +32,10 @@ type standing struct {
 	set     *condition.Set
 	defs    map[engram.ID]*skill.Condition
 	fired   []condition.Fired   // that nobody acted upon
-	last    engram.Time         // of the schedule, when the last update came
+	came    engram.Time         // of the schedule, when the last update came
 	ready   bool                // conditions and terms are taken over as they are given
+	held    time.Duration       // the longest that a condition is to be held, of those that are stored
+	ended   engram.Time         // when the last update came before the server began; 0 if that is not known
 	dropped uint64              // firings, because too many waited
 	failed  map[engram.ID]error // why conditions did not have their skills executed
 }
@@ -42,6 +45,10 @@ const mostFired = 10_000
 
 // window is how far back updates are looked at again, where some may not have been: more than they ever wait.
 const window = 10 * time.Second
+
+// longestHold bounds how far back updates are looked at because something was to be held since: what is held longer begins anew
+// where it is fulfilled the next time.
+const longestHold = 10 * time.Minute
 
 func newStanding(m *reader, now func() engram.Time) *standing {
 	s := &standing{reader: m, now: now, kick: make(chan struct{}, 1), defs: map[engram.ID]*skill.Condition{}, failed: map[engram.ID]error{}}
@@ -94,7 +101,11 @@ func (s *standing) require(ctx context.Context, id engram.ID, all []condition.Te
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.set.Require(s.now(), id, all, s.present(ctx))
+	err := s.set.Require(s.now(), id, all, s.present(ctx))
+	if err != nil {
+		s.set.Remove(id) // what was required before
+	}
+	return err
 }
 
 // guard has it be told when a lasting term does not hold any more, until [standing.remove].
@@ -111,12 +122,25 @@ func (s *standing) guard(ctx context.Context, execution engram.ID, all []conditi
 }
 
 // holds returns the first term that a skill requires and that does not hold, with what stands against it. All that was committed
-// before the call counts.
-func (s *standing) holds(ctx context.Context, id engram.ID) (failed *condition.Term, against engram.ID) {
+// before the call counts. The error says why that cannot be known.
+func (s *standing) holds(ctx context.Context, d *skill.Description) (failed *condition.Term, against engram.ID, err error) {
 	s.pull(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.set.Holds(s.now(), id)
+	if s.set.Has(d.ID) {
+		failed, against = s.set.Holds(s.now(), d.ID)
+		return failed, against, nil
+	}
+	// It is not followed: not yet, or it cannot be.
+	set := condition.New(s.types.of)
+	if err := set.Require(s.now(), d.ID, d.Requires, s.present(ctx)); err != nil {
+		return nil, against, err
+	}
+	if stopped := set.Stopped(); len(stopped) > 0 {
+		return nil, against, stopped[0].Err
+	}
+	failed, against = set.Holds(s.now(), d.ID)
+	return failed, against, nil
 }
 
 // pull takes the updates that were committed before the call.
@@ -137,17 +161,13 @@ func (s *standing) running(id, cause engram.ID, goesOn bool) {
 	if c == nil {
 		return
 	}
-	thing := cause.Truncate(engram.LevelEntity)
-	if len(c.On.Levels) == 0 {
-		thing = engram.ID{}
-	}
-	s.tell(s.set.Running(s.now(), id, thing, goesOn))
+	s.tell(s.set.Running(s.now(), id, thingOf(c, cause), goesOn))
 }
 
 // tell has firings be acted upon, and what is due be looked at. The lock is held.
 func (s *standing) tell(fired []condition.Fired) {
 	if room := mostFired - len(s.fired); len(fired) > room {
-		s.dropped += uint64(len(fired) - room)
+		slog.Warn("conditions of skills are fulfilled faster than their skills can be asked for; some are left out", "left out", len(fired)-room)
 		fired = fired[:room]
 	}
 	s.fired = append(s.fired, fired...)
@@ -300,14 +320,9 @@ func (s *standing) begin(ctx context.Context, required []*skill.Description) err
 	defer s.following.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	conditions := engram.MustPattern("Skill/Condition")
-	defs, err := s.present(ctx)(conditions)
-	if err != nil {
+	segments, err := s.segments(ctx, required)
+	if err != nil || len(segments) == 0 {
 		return err
-	}
-	segments := s.segments(defs, required)
-	if len(segments) == 0 {
-		return nil
 	}
 	s.mu.Unlock() // it is told what there is as it begins to follow
 	f, err := s.open(ctx, segments)
@@ -319,23 +334,28 @@ func (s *standing) begin(ctx context.Context, required []*skill.Description) err
 	if err != nil {
 		return err
 	}
-	before, updates, err := s.lately(ctx, append(segments, conditions.Enclosing()))
+	before, updates, err := s.lately(ctx, segments)
 	if err != nil {
 		return err
 	}
 	for _, d := range required {
 		if err := s.set.Require(s.now(), d.ID, d.Requires, s.asOf(ctx, engram.AtOrBefore(before))); err != nil {
-			slog.Warn("what a skill requires is not looked at", "skill", d.ID.String(), "error", err)
+			slog.Warn("what a skill requires cannot be followed", "skill", d.ID.String(), "error", err)
 		}
 	}
-	if defs, err = s.asOf(ctx, engram.AtOrBefore(before))(conditions); err != nil {
+	defs, err := s.asOf(ctx, engram.AtOrBefore(before))(conditions)
+	if err != nil {
 		return err
 	}
+	s.set.Past()
 	s.set.Quiet(func() {
 		for _, item := range defs {
 			s.define(ctx, before, before, item)
 		}
 	})
+	if err := s.noted(ctx, before); err != nil {
+		return err
+	}
 	for _, item := range updates {
 		at := min(item.Arrived, s.now())
 		if item.ID.Truncate(engram.LevelCoreSegment) == conditions.Enclosing() {
@@ -346,9 +366,48 @@ func (s *standing) begin(ctx context.Context, required []*skill.Description) err
 	return nil
 }
 
+// conditions are those that are stored.
+var conditions = engram.MustPattern("Skill/Condition")
+
+// noted takes over when conditions fired before the server began, as far as that has a consequence from a time on.
+func (s *standing) noted(ctx context.Context, now engram.Time) error {
+	items, err := s.present(ctx)(engram.MustPattern("Skill/Execution"))
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		e, err := s.codec.Execution(item.ID.Truncate(engram.LevelEntity), item.Time, item.Instances)
+		if err != nil || e.Condition.IsRoot() || imported(item) {
+			continue
+		}
+		if c := s.defs[e.Condition]; c != nil {
+			s.set.Noted(now, c.ID, thingOf(c, e.Cause), e.Started)
+		}
+	}
+	return nil
+}
+
+// thingOf returns the thing for which a condition fired, by the cause.
+func thingOf(c *skill.Condition, cause engram.ID) engram.ID {
+	if len(c.On.Levels) == 0 {
+		return engram.ID{}
+	}
+	return cause.Truncate(engram.LevelEntity)
+}
+
+// resume has conditions at Level fire again, when it is known which of their executions go on.
+func (s *standing) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(s.set.Resume(s.now()))
+}
+
 // define takes over a stored condition, and what there was at a time.
 func (s *standing) define(ctx context.Context, now, at engram.Time, item engram.Item) {
 	id := item.ID.Truncate(engram.LevelEntity)
+	if imported(item) {
+		return
+	}
 	c, err := s.codec.Condition(id, item.Instances)
 	if err != nil || c.Disabled {
 		s.set.Remove(id)
@@ -364,42 +423,74 @@ func (s *standing) define(ctx context.Context, now, at engram.Time, item engram.
 	s.tell(fired)
 }
 
-// segments returns the core segments that conditions and terms are about.
-func (s *standing) segments(defs []engram.Item, required []*skill.Description) (all []engram.ID) {
+// segments returns the core segments that conditions and terms are about, of those that the server has.
+func (s *standing) segments(ctx context.Context, required []*skill.Description) (all []engram.ID, err error) {
+	defs, err := s.present(ctx)(conditions)
+	if err != nil {
+		return nil, err
+	}
+	there, err := s.svc.Describe(engram.WithScope(ctx, nil), engram.MustPattern("*/*"))
+	if err != nil {
+		return nil, err
+	}
+	known := map[engram.ID]bool{}
+	for i := range there {
+		known[there[i].ID] = true
+	}
 	all = slices.Clone(s.followed)
 	add := func(patterns []engram.Pattern) {
 		for _, p := range patterns {
-			if id := p.Enclosing().Truncate(engram.LevelCoreSegment); !slices.Contains(all, id) {
+			if id := p.Enclosing().Truncate(engram.LevelCoreSegment); known[id] && !slices.Contains(all, id) {
 				all = append(all, id)
 			}
 		}
 	}
 	for _, item := range defs {
-		if c, err := s.codec.Condition(item.ID.Truncate(engram.LevelEntity), item.Instances); err == nil && !c.Disabled {
+		if c, err := s.codec.Condition(item.ID.Truncate(engram.LevelEntity), item.Instances); err == nil && !c.Disabled && !imported(item) {
 			add(patternsOf(&c.Condition))
+			s.held = max(s.held, min(c.Hold, longestHold))
 		}
 	}
 	for _, d := range required {
 		add(patternsOf(&condition.Condition{All: d.Requires}))
 	}
-	return all
+	return all, nil
 }
 
-// lately returns the updates of the last [window] before nothing more came, in the order in which they arrived, and the time
-// before them.
-func (s *standing) lately(ctx context.Context, segments []engram.ID) (before engram.Time, updates []engram.Item, err error) {
-	r, err := s.svc.Query(engram.WithScope(ctx, nil), s.query(segments, nil, engram.Latest(1)))
-	if err != nil {
-		return 0, nil, err
+// restored notes when the last update came before the server began, which is about to serve.
+func (s *standing) restored(ctx context.Context, required []*skill.Description) error {
+	segments, err := s.segments(ctx, required)
+	if err == nil && len(segments) > 0 {
+		s.ended, err = s.last(ctx, segments)
 	}
-	var last engram.Time
+	return err
+}
+
+// last returns when the last update came.
+func (s *standing) last(ctx context.Context, segments []engram.ID) (last engram.Time, err error) {
+	r, err := s.svc.Query(engram.WithScope(ctx, nil), s.query(append(slices.Clone(segments), conditions.Enclosing()), nil, engram.Latest(1)))
+	if err != nil {
+		return 0, err
+	}
 	for item := range r.All() {
 		if !imported(item) {
 			last = max(last, item.Arrived)
 		}
 	}
-	before = last.Add(-window)
-	updates, err = s.since(ctx, segments, nil, before)
+	return last, nil
+}
+
+// lately returns the updates of the last [window], and of what is to be held, before the server ended, and since, in the order in which they arrived, and the
+// time before them.
+func (s *standing) lately(ctx context.Context, segments []engram.ID) (before engram.Time, updates []engram.Item, err error) {
+	last := s.ended
+	if last == 0 {
+		if last, err = s.last(ctx, segments); err != nil {
+			return 0, nil, err
+		}
+	}
+	before = last.Add(-window - s.held)
+	updates, err = s.since(ctx, append(slices.Clone(segments), conditions.Enclosing()), nil, before)
 	return before, updates, err
 }
 
@@ -432,7 +523,7 @@ func (v *view) Apply(_ uint64, updates []engram.Update) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	s.last = now
+	s.came = now
 	var fired []condition.Fired
 	for i := range updates {
 		u := &updates[i]
@@ -443,7 +534,7 @@ func (v *view) Apply(_ uint64, updates []engram.Update) ([]string, error) {
 			fired = append(fired, s.set.Apply(now, item)...)
 		}
 	}
-	if next := s.set.Next(); len(fired) > 0 || next != 0 {
+	if len(fired) > 0 || s.set.Next() != 0 || s.set.Halts() {
 		s.tell(fired)
 	}
 	return nil, nil
@@ -454,16 +545,16 @@ func (v *view) Query(memories []string) engram.Query {
 	return v.s.query(v.segments, memories, engram.Latest(1))
 }
 
-// Reset implements [follow.Reader].
+// Reset implements [follow.Reader]. Where nothing was removed or lost the set has all that there is.
 func (v *view) Reset(ctx context.Context, a follow.Answer) error {
 	s := v.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ready {
+	if !s.ready || len(a.Whole) == 0 {
 		return nil
 	}
 	now := s.now()
-	before := max(s.last, now.Add(-window)).Add(-time.Second)
+	before := max(s.came, now.Add(-window)).Add(-time.Second)
 	updates, err := s.since(ctx, v.segments, a.Whole, before)
 	if err != nil {
 		return err
@@ -471,7 +562,12 @@ func (v *view) Reset(ctx context.Context, a follow.Answer) error {
 	for _, item := range updates {
 		s.tell(s.set.Apply(now, item))
 	}
-	items := a.Items()
+	// The answer may be older than that.
+	r, err := s.svc.Query(ctx, s.query(v.segments, a.Whole, engram.Latest(1)))
+	if err != nil {
+		return err
+	}
+	items := r.Items()
 	for _, memory := range a.Whole {
 		s.tell(s.set.Present(now, memory, items))
 	}

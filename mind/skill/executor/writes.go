@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 
 	"github.com/seed-301d4374/engram"
@@ -57,6 +58,9 @@ func (x *Executor) accept(ctx context.Context, u engram.EntityUpdate, store put)
 	d, err := x.described(r.Skill)
 	if err != nil {
 		return nil, err
+	}
+	if ctx.Value(own{}) != x {
+		r.Condition = engram.ID{} // which only the memory asks for
 	}
 	e := begun(r, d)
 	first, err := x.codec.ExecutionUpdate(&e)
@@ -126,13 +130,8 @@ func (x *Executor) abort(ctx context.Context, u engram.EntityUpdate, store put) 
 	if err != nil {
 		return err
 	}
-	if of.CoreSegment() == "Request" {
-		for id, r := range x.records {
-			if r.Request == of {
-				of = id
-				break
-			}
-		}
+	if id, ok := x.requests[of]; ok {
+		of = id
 	}
 	if x.records[of] == nil {
 		if _, err := x.svc.Latest(engram.WithScope(ctx, nil), of); err != nil {
@@ -156,13 +155,16 @@ func (x *Executor) caller(ctx context.Context, u engram.EntityUpdate, store put)
 	if plainly(ctx) || x.svc == nil {
 		return store(u)
 	}
-	for id, r := range x.records {
-		if r.Request.Entity() == u.Entity.Entity() && r.Request.ProviderSegment() == u.Entity.ProviderSegment() {
-			x.schedule.Heard(x.now(), id)
-			return store(u)
-		}
+	request, err := engram.NewID("Skill", "Request", u.Entity.ProviderSegment(), u.Entity.Entity())
+	if err != nil {
+		return err
 	}
-	return engram.Errorf(engram.NotFound, u.Entity.String(), "what this caller has asked for is not under way")
+	id, ok := x.requests[request]
+	if !ok {
+		return engram.Errorf(engram.NotFound, u.Entity.String(), "what this caller has asked for is not under way")
+	}
+	x.schedule.Heard(x.now(), id)
+	return store(u)
 }
 
 // provider is the hook of Skill/Provider.
@@ -242,6 +244,9 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 			return err
 		}
 	}
+	if err := mayRead(ctx, readFor(d)); err != nil {
+		return err
+	}
 	if x.descriptions[u.Entity] == nil && len(x.descriptions) >= maxDescriptions {
 		return engram.Errorf(engram.Exhausted, u.Entity.String(), "there are %d skills", maxDescriptions)
 	}
@@ -252,8 +257,8 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 		return nil
 	}
 	x.descriptions[u.Entity], x.dated[u.Entity] = d, u.Time
-	if err := x.standing.require(ctx, d.ID, d.Requires); err != nil {
-		server.Note(ctx, engram.Errorf(engram.CodeOf(err), u.Entity.String(), "what it requires is not looked at: %w", err))
+	if err := x.standing.require(ctx, d.ID, d.Requires); err != nil { // it is looked at when the skill is called
+		slog.Warn("what a skill requires cannot be followed", "skill", d.ID.String(), "error", err)
 	}
 	return nil
 }
