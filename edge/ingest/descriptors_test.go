@@ -16,6 +16,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/seed-301d4374/engram"
@@ -133,16 +136,13 @@ func TestDescriptorsElsewhere(t *testing.T) {
 			continue
 		}
 		write(filepath.Join(served, name+".payload"), payloads[name])
-		message := dynamicpb.NewMessage(typ.Descriptor())
-		if err := proto.Unmarshal(payloads[name], message); err != nil {
-			t.Fatal(err)
-		}
-		text, err := protojson.Marshal(message)
+		want[path] = keysOf(t, inJSON(t, typ.Descriptor(), payloads[name]))
+		path = filepath.Join(embedded, name+".binpb")
+		opened, err := os.ReadFile(path) // what lies in its own kind is bytes there
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[path] = keysOf(t, text)
-		want[filepath.Join(embedded, name+".binpb")] = want[path]
+		want[path] = keysOf(t, inJSON(t, described(t, opened, name), payloads[name]))
 	}
 
 	read := func(program, where string, args ...string) []byte {
@@ -191,6 +191,38 @@ func TestDescriptorsElsewhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// described returns a message of a descriptor set.
+func described(t *testing.T, b []byte, name string) protoreflect.MessageDescriptor {
+	t.Helper()
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(b, set); err != nil {
+		t.Fatal(err)
+	}
+	files, err := protodesc.NewFiles(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := files.FindDescriptorByName(protoreflect.FullName(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.(protoreflect.MessageDescriptor)
+}
+
+// inJSON returns a payload as JSON.
+func inJSON(t *testing.T, d protoreflect.MessageDescriptor, payload []byte) []byte {
+	t.Helper()
+	message := dynamicpb.NewMessage(d)
+	if err := proto.Unmarshal(payload, message); err != nil {
+		t.Fatal(err)
+	}
+	text, err := protojson.Marshal(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // keysOf returns the paths of all members of JSON, sorted.
