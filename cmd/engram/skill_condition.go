@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/mind/skill"
 	"github.com/seed-301d4374/engram/mind/skill/condition"
 )
@@ -223,9 +222,9 @@ func newConditionSwitch(on bool) *cobra.Command {
 		cmd.Use, cmd.Short, cmd.Example = "enable CONDITION", "Have a condition be looked at again", "  engram skill condition enable anna/greet"
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := engram.Parse("Skill/Condition/" + strings.TrimPrefix(args[0], "Skill/Condition/"))
-		if err != nil || id.Level() != engram.LevelEntity {
-			return usagef("%s: name a condition as WHO/NAME; 'engram skill condition ls' lists them", args[0])
+		id, err := parseIn("Skill/Condition/", args[0], "name a condition as WHO/NAME; 'engram skill condition ls' lists them")
+		if err != nil {
+			return err
 		}
 		m, skills, err := openSkills(cmd)
 		if err != nil {

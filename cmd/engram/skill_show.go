@@ -20,8 +20,8 @@ func newSkillShow() *cobra.Command {
 		Use:   "show SKILL|EXECUTION",
 		Short: "All that is known of a skill or of an execution",
 		Long: `Of a skill: what it does, who provides it, what it takes and returns, what it needs, and its last
-executions. Of an execution: who asked for it and why, what it was called with, what it returned
-or why it failed, how long it waited, ran and took to stop, what it called, and each change of it.
+executions. Of an execution: caller, cause, parameters, result or failure, the time of each phase,
+the executions that it called, and all its changes.
 
 A name that a skill and an execution have is the skill's; write Skill/Execution/PROVIDER/NAME for
 the other one.`,
@@ -143,9 +143,14 @@ func executionOf(id engram.ID) engram.ID {
 
 // parseExecution reads an execution as PROVIDER/NAME, or as its ID.
 func parseExecution(arg string) (engram.ID, error) {
-	id, err := engram.Parse(executions + strings.TrimPrefix(arg, executions))
+	return parseIn(executions, arg, "name an execution as PROVIDER/NAME; 'engram skill history' lists them")
+}
+
+// parseIn reads an entity of a core segment by its names below that, or by its ID; how says how it is named.
+func parseIn(segment, arg, how string) (engram.ID, error) {
+	id, err := engram.Parse(segment + strings.TrimPrefix(arg, segment))
 	if err != nil || id.Level() != engram.LevelEntity {
-		return id, usagef("%s: name an execution as PROVIDER/NAME; 'engram skill history' lists them", arg)
+		return id, usagef("%s: %s", arg, how)
 	}
 	return id, nil
 }

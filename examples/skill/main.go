@@ -1,4 +1,4 @@
-// A provider of skills: the arm waves, grasps and brings. It stops when it is told to.
+// Command skill is a provider of skills: the arm waves, grasps and brings. It stops when it is told to.
 //
 //	engram serve &
 //	go run ./examples/skill &

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -33,7 +34,7 @@ func (s *Skills) Timeline(ctx context.Context, id engram.ID) (all []*Execution, 
 	if len(all) == 0 {
 		return nil, engram.Errorf(engram.NotFound, id.String(), "there is no execution of this name; 'engram skill history' lists those there are")
 	}
-	slices.SortFunc(all, func(a, b *Execution) int { return int(max(-1, min(1, a.Time.Sub(b.Time)))) })
+	slices.SortFunc(all, func(a, b *Execution) int { return cmp.Compare(a.Time, b.Time) })
 	return all, nil
 }
 

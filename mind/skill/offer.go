@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -115,10 +116,7 @@ func (s *Skills) executions(ctx context.Context, q engram.Query) ([]*Execution, 
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(a, b *Execution) int {
-		if a.Started != b.Started {
-			return int(max(-1, min(1, a.Started.Sub(b.Started))))
-		}
-		return a.ID.Compare(b.ID)
+		return cmp.Or(cmp.Compare(a.Started, b.Started), a.ID.Compare(b.ID))
 	})
 	return all, nil
 }

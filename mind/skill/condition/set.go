@@ -260,21 +260,6 @@ func (s *Set) disconnect(e *entry) {
 	}
 }
 
-// Len returns how many conditions and terms there are.
-func (s *Set) Len() int { return len(s.entries) }
-
-// Segments returns the core segments of which the set is to be told.
-func (s *Set) Segments() []engram.ID {
-	var all []engram.ID
-	for names := range s.segments {
-		if id, err := engram.NewID(names[0], names[1]); err == nil {
-			all = append(all, id)
-		}
-	}
-	slices.SortFunc(all, engram.ID.Compare)
-	return all
-}
-
 // Quiet does something with the set. What fires meanwhile is not told, and what is to be held was: it has happened before.
 func (s *Set) Quiet(do func()) {
 	s.quiet = true

@@ -156,7 +156,6 @@ func (x *Executor) act(ctx context.Context) {
 	x.mu.Unlock()
 	if err := s.begin(ctx, required); err != nil && ctx.Err() == nil {
 		s.note(engram.MustID("Skill/Condition"), fmt.Errorf("conditions are not looked at: %w", err))
-		slog.Error("the conditions of skills are not looked at", "error", err)
 	}
 	x.mu.Lock()
 	for _, r := range x.records {
@@ -390,7 +389,7 @@ func (x *Executor) askFor(ctx context.Context, c *skill.Condition, f condition.F
 	if r.ID, err = requestOf(c, f.Key); err != nil {
 		return err
 	}
-	if r.Parameters, err = x.parameters(ctx, c, f); err != nil {
+	if r.Parameters, err = x.parameters(c, f); err != nil {
 		return err
 	}
 	u, err := x.codec.RequestUpdate(&r, x.clock())
@@ -398,10 +397,7 @@ func (x *Executor) askFor(ctx context.Context, c *skill.Condition, f condition.F
 		return err
 	}
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		results, err := x.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}})
-		if err == nil {
-			err = results[0].Err
-		}
+		err := commit(ctx, x.svc, u)
 		if engram.CodeOf(err) != engram.Unavailable || ctx.Err() != nil {
 			return err
 		}
@@ -412,13 +408,22 @@ func (x *Executor) askFor(ctx context.Context, c *skill.Condition, f condition.F
 	}
 }
 
+// commit commits one update.
+func commit(ctx context.Context, svc engram.Writer, u engram.EntityUpdate) error {
+	results, err := svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}})
+	if err != nil {
+		return err
+	}
+	return results[0].Err
+}
+
 // requestOf returns the ID of the request of a condition that fired.
 func requestOf(c *skill.Condition, key string) (engram.ID, error) {
 	return engram.NewID("Skill", "Request", c.ID.ProviderSegment(), c.ID.Entity()+"-"+key)
 }
 
 // parameters returns what a condition calls its skill with.
-func (x *Executor) parameters(ctx context.Context, c *skill.Condition, f condition.Fired) (map[string]any, error) {
+func (x *Executor) parameters(c *skill.Condition, f condition.Fired) (map[string]any, error) {
 	all := maps.Clone(c.Parameters)
 	for name, path := range c.FromUpdate {
 		if f.Snapshot == nil {
@@ -546,10 +551,7 @@ func (x *Executor) stopCondition(ctx context.Context, s condition.Stopped) {
 	off.Disabled, off.Trouble = true, s.Err.Error()
 	u, err := x.codec.ConditionUpdate(&off, x.clock())
 	if err == nil {
-		var results []engram.UpdateResult
-		if results, err = x.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}}); err == nil {
-			err = results[0].Err
-		}
+		err = commit(ctx, x.svc, u)
 	}
 	if err != nil {
 		x.standing.note(c.ID, fmt.Errorf("it cannot go on, and cannot be disabled: %w", err))

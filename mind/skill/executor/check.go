@@ -18,26 +18,21 @@ func (x *Executor) checkDescription(ctx context.Context, d *skill.Description) e
 	if err := condition.CheckTerms(d.Requires); err != nil {
 		return engram.Errorf(engram.CodeOf(err), d.ID.String(), "requires: %w", err)
 	}
-	if err := x.read.checkTerms(ctx, d.ID, d.Requires); err != nil {
-		return err
-	}
-	for parameter, pattern := range d.Resolves {
-		if _, err := engram.ParsePattern(pattern); err != nil {
-			return engram.Errorf(engram.Invalid, d.ID.String(), "resolves %s: %w", parameter, err)
-		}
-	}
-	return nil
+	return x.read.checkTerms(ctx, d.ID, d.Requires)
 }
 
-// readFor returns the patterns that the memory reads for a skill.
-func readFor(d *skill.Description) []engram.Pattern {
-	all := patternsOf(&condition.Condition{All: d.Requires})
-	for _, pattern := range d.Resolves {
-		if p, err := engram.ParsePattern(pattern); err == nil {
-			all = append(all, p)
+// readFor returns the patterns that the memory reads for a skill. The error is of those that are none.
+func readFor(d *skill.Description) (all []engram.Pattern, wrong error) {
+	all = patternsOf(&condition.Condition{All: d.Requires})
+	for parameter, pattern := range d.Resolves {
+		p, err := engram.ParsePattern(pattern)
+		if err != nil {
+			wrong = engram.Errorf(engram.Invalid, d.ID.String(), "resolves %s: %w", parameter, err)
+			continue
 		}
+		all = append(all, p)
 	}
-	return all
+	return all, wrong
 }
 
 // checkParameters checks what a skill is called with against the type that it takes.

@@ -167,6 +167,7 @@ func (s *standing) running(id, cause engram.ID, goesOn bool) {
 // tell has firings be acted upon, and what is due be looked at. The lock is held.
 func (s *standing) tell(fired []condition.Fired) {
 	if room := mostFired - len(s.fired); len(fired) > room {
+		s.dropped += uint64(len(fired) - room)
 		slog.Warn("conditions of skills are fulfilled faster than their skills can be asked for; some are left out", "left out", len(fired)-room)
 		fired = fired[:room]
 	}
@@ -241,6 +242,16 @@ func patternsOf(c *condition.Condition) (all []engram.Pattern) {
 	return all
 }
 
+// withSegments adds the core segments of patterns to those that are listed.
+func withSegments(all []engram.ID, patterns []engram.Pattern) []engram.ID {
+	for _, p := range patterns {
+		if id := p.Enclosing().Truncate(engram.LevelCoreSegment); !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
 // query asks for snapshots of all that is followed, in some memories; nil are all.
 func (s *standing) query(segments []engram.ID, memories []string, of engram.SnapshotSelector) (q engram.Query) {
 	for _, id := range segments {
@@ -255,12 +266,7 @@ func (s *standing) query(segments []engram.ID, memories []string, of engram.Snap
 func (s *standing) follow(ctx context.Context, patterns []engram.Pattern) error {
 	s.following.Lock()
 	defer s.following.Unlock()
-	all := slices.Clone(s.followed)
-	for _, p := range patterns {
-		if id := p.Enclosing().Truncate(engram.LevelCoreSegment); !slices.Contains(all, id) {
-			all = append(all, id)
-		}
-	}
+	all := withSegments(slices.Clone(s.followed), patterns)
 	if len(all) == len(s.followed) {
 		return nil
 	}
@@ -438,23 +444,16 @@ func (s *standing) segments(ctx context.Context, required []*skill.Description) 
 		known[there[i].ID] = true
 	}
 	all = slices.Clone(s.followed)
-	add := func(patterns []engram.Pattern) {
-		for _, p := range patterns {
-			if id := p.Enclosing().Truncate(engram.LevelCoreSegment); known[id] && !slices.Contains(all, id) {
-				all = append(all, id)
-			}
-		}
-	}
 	for _, item := range defs {
 		if c, err := s.codec.Condition(item.ID.Truncate(engram.LevelEntity), item.Instances); err == nil && !c.Disabled && !imported(item) {
-			add(patternsOf(&c.Condition))
+			all = withSegments(all, patternsOf(&c.Condition))
 			s.held = max(s.held, min(c.Hold, longestHold))
 		}
 	}
 	for _, d := range required {
-		add(patternsOf(&condition.Condition{All: d.Requires}))
+		all = withSegments(all, patternsOf(&condition.Condition{All: d.Requires}))
 	}
-	return all, nil
+	return slices.DeleteFunc(all, func(id engram.ID) bool { return !known[id] }), nil
 }
 
 // restored notes when the last update came before the server began, which is about to serve.
@@ -522,7 +521,7 @@ func (v *view) Apply(_ uint64, updates []engram.Update) ([]string, error) {
 	s := v.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now, next := s.now(), s.set.Next()
 	s.came = now
 	var fired []condition.Fired
 	for i := range updates {
@@ -534,7 +533,7 @@ func (v *view) Apply(_ uint64, updates []engram.Update) ([]string, error) {
 			fired = append(fired, s.set.Apply(now, item)...)
 		}
 	}
-	if len(fired) > 0 || s.set.Next() != 0 || s.set.Halts() {
+	if len(fired) > 0 || s.set.Next() != next || s.set.Halts() {
 		s.tell(fired)
 	}
 	return nil, nil

@@ -239,12 +239,13 @@ func (x *Executor) describe(ctx context.Context, u engram.EntityUpdate, store pu
 	if err != nil {
 		return store(u) // which says best what is wrong with it
 	}
+	read, wrong := readFor(d)
 	if !plainly(ctx) {
-		if err := x.checkDescription(ctx, d); err != nil {
+		if err := cmp.Or(x.checkDescription(ctx, d), wrong); err != nil {
 			return err
 		}
 	}
-	if err := mayRead(ctx, readFor(d)); err != nil {
+	if err := mayRead(ctx, read); err != nil {
 		return err
 	}
 	if x.descriptions[u.Entity] == nil && len(x.descriptions) >= maxDescriptions {
