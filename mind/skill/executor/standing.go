@@ -364,12 +364,21 @@ func (s *standing) begin(ctx context.Context, required []*skill.Description) err
 	}
 	for _, item := range updates {
 		at := min(item.Arrived, s.now())
+		s.until(at)
 		if item.ID.Truncate(engram.LevelCoreSegment) == conditions.Enclosing() {
 			s.define(ctx, at, item.Time, item)
 		}
 		s.tell(s.set.Apply(at, item))
 	}
+	s.until(s.now())
 	return nil
+}
+
+// until does what was due up to a time, each at its own.
+func (s *standing) until(now engram.Time) {
+	for next := s.set.Next(); next != 0 && next <= now; next = s.set.Next() {
+		s.tell(s.set.Tick(next))
+	}
 }
 
 // conditions are those that are stored.
@@ -386,9 +395,18 @@ func (s *standing) noted(ctx context.Context, now engram.Time) error {
 		if err != nil || e.Condition.IsRoot() || imported(item) {
 			continue
 		}
-		if c := s.defs[e.Condition]; c != nil {
-			s.set.Noted(now, c.ID, thingOf(c, e.Cause), e.Started)
+		c := s.defs[e.Condition]
+		if c == nil {
+			continue
 		}
+		at := e.Started
+		if c.Trigger == condition.EachUpdate { // it may have been asked for much later
+			t, _ := e.Cause.Time()
+			if cause, err := s.svc.AtOrBefore(engram.WithScope(ctx, nil), thingOf(c, e.Cause), t); err == nil && cause.Time == t {
+				at = cause.Arrived
+			}
+		}
+		s.set.Noted(now, c.ID, thingOf(c, e.Cause), at)
 	}
 	return nil
 }
