@@ -23,14 +23,15 @@ func newConditionSet() *cobra.Command {
 		Long: `Adds or replaces a condition. It is fulfilled for each entity by itself that --on matches and
 whose newest snapshot satisfies --where, while all terms hold. A term is written as
 
-  [some|no] PATTERN [where CEL] [within DURATION]
+  [some|no] PATTERN [where CEL] [near METRES [of FRAME]] [within DURATION]
 
-Some entity of the pattern must satisfy it, or none; with within only what arrived so recently
-counts. The trigger edge asks for the skill when the condition becomes fulfilled, each-update at
+Some entity of the pattern must satisfy it, or none. Only what arrived so recently counts with
+within; with near what is so near to the entity of --on, or to the origin of a frame of the robot.
+Where a distance is not known the term does not hold. The trigger edge asks for the skill when the condition becomes fulfilled, each-update at
 each update, level again as long as it is fulfilled when the execution has ended.`,
 		Example: `  engram skill condition set greet Arm/Wave --on Speech/Text --where 'text.startsWith("hello")'
   engram skill condition set fetch Arm/Grasp --on 'Object/Instance/*/~cup.*' --where 'confidence > 0.8' \
-    --all 'some Skill/Activity/Arm/idle' --all 'no Object/Instance/*/~person.* within 5s' --from object='$name'`,
+    --all 'some Skill/Activity/Arm/idle' --all 'no Object/Instance/*/~person.* near 1 m within 5s' --from object='$name'`,
 		Args:              positional(cobra.MinimumNArgs(2)),
 		ValidArgsFunction: completeConditionSet,
 	}

@@ -51,7 +51,7 @@ func All(opts ...Option) []server.Memory {
 	o := optionsOf(opts)
 	p := newPoses(o.poses)
 	all := []server.Memory{
-		robotState(p), object(p), Vision(), Speech(), Skill(), Navigation(), Grasp(),
+		robotState(p), object(p), Vision(), Speech(), skillWith(p.service), Navigation(), Grasp(),
 		World(), Knowledge(), SystemState(), Example(), GeneralPurpose(),
 	}
 	for i := range all {

@@ -5,19 +5,23 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 	"github.com/seed-301d4374/engram/mind/skill/executor"
 )
 
 // Skill is what the robot can do and what it did. An entity of Description and
 // Transition is a skill, an entity of Execution one execution of a skill, one of Activity a span of time with a name, one of
 // Plan a plan, and one of Trajectory a motion that was defined before.
-func Skill() server.Memory {
+func Skill() server.Memory { return skillWith(nil) }
+
+// skillWith returns the memory with the poses of its server; nil without any.
+func skillWith(poses lookup.Service) server.Memory {
 	const name = "Skill"
 	return server.Memory{
 		Name:  name,
 		Doc:   "skills, plans, motions, executions and how those went",
 		Types: typesIn("skill"),
-		Hooks: executor.New().Hooks(),
+		Hooks: executor.New(poses).Hooks(),
 		Segments: []engram.CoreSegment{
 			logged(segment(name, "Description", "engram.skill.Description", forever(16))),
 			logged(segment(name, "Request", "engram.skill.Request",

@@ -104,7 +104,8 @@ func terms(list any) (all []condition.Term, err error) {
 	values, _ := list.([]any)
 	for _, v := range values {
 		m := members(asDict(v))
-		t := condition.Term{Text: m.text("text"), Where: m.text("where"), None: m.is("none"), Within: m.span("within"), Lasting: m.is("lasting")}
+		t := condition.Term{Text: m.text("text"), Where: m.text("where"), None: m.is("none"), Within: m.span("within"), NearTo: m.text("near_to"), Lasting: m.is("lasting")}
+		t.Near, _ = m["near"].(float64)
 		if t.Of, err = engram.ParsePattern(m.text("of")); err != nil {
 			return nil, err
 		}
@@ -119,9 +120,12 @@ func asDict(v any) map[string]any { m, _ := v.(map[string]any); return m }
 func termsOf(all []condition.Term) []any {
 	list := make([]any, 0, len(all))
 	for _, t := range all {
-		m := map[string]any{"text": t.Text, "of": t.Of.String(), "where": t.Where, "none": t.None, "lasting": t.Lasting}
+		m := map[string]any{"text": t.Text, "of": t.Of.String(), "where": t.Where, "none": t.None, "near_to": t.NearTo, "lasting": t.Lasting}
 		if t.Within > 0 {
 			m["within"] = t.Within
+		}
+		if t.Near > 0 {
+			m["near"] = t.Near
 		}
 		list = append(list, m)
 	}

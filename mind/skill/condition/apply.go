@@ -39,7 +39,7 @@ func (s *Set) Apply(now engram.Time, item engram.Item) []Fired {
 	for _, w := range s.found {
 		c := change{w: w, before: w.there[entity] != nil, late: late}
 		if i, ok := s.satisfies(w, item.Snapshot); ok {
-			c.now = &match{entity, item.Snapshot, i, now}
+			c.now = &match{entity: entity, snapshot: item.Snapshot, instance: i, arrived: now}
 		}
 		switch {
 		case late:
@@ -94,9 +94,11 @@ func (s *Set) again(now engram.Time, e *entry) {
 	if e.Trigger == EachUpdate || e.kind == required {
 		return
 	}
-	failed, _, until, _ := e.holds(now)
-	if e.looked && failed == e.failed && (until == 0 || e.until != 0 && until >= e.until) {
-		return // the timers of all things are early enough
+	if !e.apart() {
+		v := s.holds(now, e, nil)
+		if e.looked && v.failed == e.failed && (v.until == 0 || e.until != 0 && v.until >= e.until) {
+			return // the timers of all things are early enough
+		}
 	}
 	for _, t := range sorted(e.things) {
 		s.evaluate(now, e, t)
@@ -114,40 +116,29 @@ func (s *Set) thing(e *entry, entity engram.ID) *thing {
 	return t
 }
 
-// ages reports whether a term holds no more, or holds again, with time.
+// ages reports whether a term may hold no more, or hold again, though the same entities satisfy it.
 func (e *entry) ages() bool {
-	return slices.ContainsFunc(e.All, func(t Term) bool { return t.Within > 0 })
+	return slices.ContainsFunc(e.All, func(t Term) bool { return t.Within > 0 || t.Near > 0 })
 }
 
-// holds returns the first term that does not hold, with what stands against it; when that may change by itself, and what grows
-// too old then.
-func (e *entry) holds(now engram.Time) (failed *Term, against *match, until engram.Time, aging engram.ID) {
-	for i := range e.All {
-		t, m := &e.All[i], e.terms[i].last()
-		if m != nil && t.Within > 0 {
-			end := m.arrived.Add(t.Within)
-			if now >= end {
-				m = nil
-			} else if until == 0 || end < until {
-				until, aging = end, m.id()
-			}
-		}
-		if (m != nil) == t.None && failed == nil {
-			failed, against = t, m
-		}
+// match returns what satisfies the pattern and the filter of an entry, of an entity; nil if nothing does.
+func (e *entry) match(entity engram.ID) *match {
+	if e.on == nil {
+		return nil
 	}
-	return failed, against, until, aging
+	return e.on.there[entity]
 }
 
 // evaluate looks whether a condition is fulfilled for a thing, and fires if it is to.
 func (s *Set) evaluate(now engram.Time, e *entry, t *thing) {
-	failed, _, until, aging := e.holds(now)
-	e.looked, e.failed, e.until = true, failed, until
-	fulfilled := failed == nil && (e.on == nil || e.on.there[t.entity] != nil)
+	is := e.match(t.entity)
+	v := s.holds(now, e, is)
+	e.looked, e.failed, e.until = true, v.failed, v.until
+	fulfilled := v.failed == nil && (e.on == nil || is != nil)
 	if e.kind == guarding {
-		fulfilled = failed != nil
+		fulfilled = v.failed != nil
 	}
-	next := until
+	next := v.until
 	switch {
 	case !fulfilled:
 		if t.held = 0; e.Trigger != Level {
@@ -164,12 +155,12 @@ func (s *Set) evaluate(now engram.Time, e *entry, t *thing) {
 			due = max(due, t.last.Add(e.pause()))
 		}
 		if due <= now {
-			s.fire(now, t, failed)
+			s.fire(now, t, v)
 		} else if next == 0 || due < next {
 			next = due
 		}
 	}
-	idle := !fulfilled && !t.done && (e.on == nil || e.on.there[t.entity] == nil)
+	idle := !fulfilled && !t.done && is == nil
 	if idle && e.on != nil { // it is forgotten when its pause is over
 		if t.last == 0 || t.last.Add(e.pause()) <= now {
 			s.timers.Set(&t.timer, 0)
@@ -178,13 +169,13 @@ func (s *Set) evaluate(now engram.Time, e *entry, t *thing) {
 		}
 		next = t.last.Add(e.pause())
 	}
-	t.aging = aging
+	t.aging = v.aging
 	s.timers.Set(&t.timer, next)
 }
 
 // happened fires a condition for an update, if all terms hold.
 func (s *Set) happened(now engram.Time, e *entry, m *match) {
-	if failed, _, _, _ := e.holds(now); failed != nil {
+	if s.holds(now, e, m).failed != nil {
 		return
 	}
 	t := e.things[m.entity]
@@ -198,26 +189,26 @@ func (s *Set) happened(now engram.Time, e *entry, m *match) {
 		t = &thing{of: e, entity: m.entity}
 	}
 	t.began = m.id()
-	s.tell(now, t, m, nil)
+	s.tell(now, t, m, verdict{})
 }
 
 // fire fires a condition for a thing.
-func (s *Set) fire(now engram.Time, t *thing, failed *Term) {
-	var m *match
-	if t.of.on != nil {
-		m = t.of.on.there[t.entity]
-	}
+func (s *Set) fire(now engram.Time, t *thing, v verdict) {
+	m := t.of.match(t.entity)
 	if t.of.Trigger == Level { // each time is one of its own
 		t.began = t.of.id.At(now)
 	}
-	told := s.tell(now, t, m, failed)
+	told := s.tell(now, t, m, v)
 	t.done = told || t.of.Trigger != Level // else there is nothing whose end it waits for
 }
 
 // tell has a firing be told, unless it is not to be, which it reports.
-func (s *Set) tell(now engram.Time, t *thing, m *match, failed *Term) bool {
+func (s *Set) tell(now engram.Time, t *thing, m *match, v verdict) bool {
 	e := t.of
-	f := Fired{Condition: e.id, Thing: t.entity, Cause: t.began, Failed: failed}
+	f := Fired{Condition: e.id, Thing: t.entity, Cause: t.began, Failed: v.failed}
+	if v.against != nil {
+		f.Against = v.against.id()
+	}
 	if m != nil {
 		f.Cause, f.Snapshot, f.Instance = m.id(), m.snapshot, m.instance
 	}
@@ -236,7 +227,7 @@ func (s *Set) tell(now engram.Time, t *thing, m *match, failed *Term) bool {
 		}
 		e.once[key] = true
 	}
-	if s.quiet {
+	if s.quiet || s.past && e.moves() {
 		return true
 	}
 	t.last = now
@@ -267,7 +258,9 @@ func (s *Set) Tick(now engram.Time) []Fired {
 			delete(e.things, t.entity)
 			continue
 		}
-		s.event = t.aging
+		if s.event = t.aging; s.event.IsRoot() { // a frame has moved
+			s.event = e.id.At(now)
+		}
 		s.evaluate(now, e, t)
 	}
 	return s.take()
@@ -313,11 +306,11 @@ func (s *Set) Holds(now engram.Time, id engram.ID) (failed *Term, against engram
 	if e == nil {
 		return nil, engram.ID{}
 	}
-	failed, m, _, _ := e.holds(now)
-	if m != nil {
-		against = m.id()
+	v := s.holds(now, e, nil)
+	if v.against != nil {
+		against = v.against.id()
 	}
-	return failed, against
+	return v.failed, against
 }
 
 // Present has the set know what there is of a memory, and nothing else: after losses, and after something was removed.

@@ -11,7 +11,7 @@ import (
 
 // Many things are waiting for a term: an update of what the term is about, and one of a thing that comes and goes.
 func BenchmarkManyThings(b *testing.B) {
-	s := New(func(string) *idf.Type { return nil })
+	s := New(func(string) *idf.Type { return nil }, nil)
 	var all []engram.Item
 	for i := range 10_000 {
 		all = append(all, item(fmt.Sprint("x", i), 1, 1))

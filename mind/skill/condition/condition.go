@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -48,6 +49,10 @@ type Term struct {
 	Where  string         // CEL over an instance; empty is true of all
 	None   bool           // that no entity satisfies it; else that one does
 	Within time.Duration  // only what arrived so recently counts; 0 is all
+	// Near says that only what is at most so far away counts, in metres; 0 is all. It is measured from the thing for which the
+	// condition is to be fulfilled, or from the origin of the frame NearTo. If a distance is not known the term does not hold.
+	Near   float64
+	NearTo string
 	// Lasting says of what a skill requires that it must hold as long as the skill executes, not only when that begins.
 	Lasting bool
 }
@@ -64,6 +69,12 @@ func (t *Term) String() string {
 	text += t.Of.String()
 	if t.Where != "" {
 		text += " where " + t.Where
+	}
+	if t.Near > 0 {
+		text += " near " + strconv.FormatFloat(t.Near, 'g', -1, 64) + " m"
+		if t.NearTo != "" {
+			text += " of " + t.NearTo
+		}
 	}
 	if t.Within > 0 {
 		text += " within " + t.Within.String()
@@ -104,11 +115,13 @@ func (c *Condition) Check() error {
 			return err
 		}
 	}
-	return CheckTerms(c.All)
+	return checkTerms(c.All, len(c.On.Levels) > 0)
 }
 
-// CheckTerms returns what is wrong with terms: Invalid or Exhausted.
-func CheckTerms(all []Term) error {
+// CheckTerms returns what is wrong with terms that are about no thing: Invalid or Exhausted.
+func CheckTerms(all []Term) error { return checkTerms(all, false) }
+
+func checkTerms(all []Term, things bool) error {
 	if len(all) > MostTerms {
 		return engram.Errorf(engram.Exhausted, "condition", "%d terms; at most %d are allowed", len(all), MostTerms)
 	}
@@ -116,8 +129,15 @@ func CheckTerms(all []Term) error {
 		if err := check(all[i].Of, all[i].Where); err != nil {
 			return err
 		}
-		if all[i].Within < 0 {
-			return engram.Errorf(engram.Invalid, all[i].String(), "within is 0 or more")
+		switch t := &all[i]; {
+		case t.Within < 0:
+			return engram.Errorf(engram.Invalid, t.String(), "within is 0 or more")
+		case !(t.Near >= 0) || math.IsInf(t.Near, 0):
+			return engram.Errorf(engram.Invalid, t.String(), "near is a distance in metres, 0 or more")
+		case t.Near == 0 && t.NearTo != "":
+			return engram.Errorf(engram.Invalid, t.String(), "it is not said how near to %s; give the metres", t.NearTo)
+		case t.Near > 0 && t.NearTo == "" && !things:
+			return engram.Errorf(engram.Invalid, t.String(), "it is not said near to what; name a frame, such as 'near 1 m of base_link'")
 		}
 	}
 	return nil

@@ -11,6 +11,9 @@
 //   - The present snapshot of an entity is that of the newest time. What arrives later with an older
 //     time changes nothing, and is an update all the same.
 //   - A filter that fails on a snapshot is not satisfied. One that costs too much stops its conditions.
+//   - A distance counts as it is when the update comes, and those from frames ten times a second, since
+//     frames move without updates. What is near a frame fires no condition because of what was before
+//     the set was told all (see [Set.Past]).
 //   - What fires bears a key. The same updates in the same order give the same keys, so that who acts
 //     on them can tell what was acted upon before.
 package condition

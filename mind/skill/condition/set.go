@@ -14,6 +14,7 @@ import (
 // Set is the conditions that stand. The zero value is not usable; see [New]. One goroutine at a time.
 type Set struct {
 	types    func(name string) *idf.Type
+	places   Places
 	segments map[[2]string]*segment // by the names of memory and core segment
 	watches  map[demand]*watch
 	entries  map[engram.ID]*entry
@@ -37,6 +38,7 @@ type Fired struct {
 	Instance  int              // in the snapshot
 	Key       string           // what is to happen once: the same for the same updates in the same order
 	Failed    *Term            // of a guard: the term that holds no more
+	Against   engram.ID        // and what stands against it; the root if nothing does
 }
 
 // KeyLen is the length of keys, in bytes.
@@ -99,9 +101,9 @@ const (
 	mostRate       = 200     // firings of a condition per second, in the long run
 )
 
-// New returns a set without conditions. Types gives the type of a name, nil if it is not known.
-func New(types func(name string) *idf.Type) *Set {
-	return &Set{types: types, segments: map[[2]string]*segment{}, watches: map[demand]*watch{}, entries: map[engram.ID]*entry{}, seen: map[engram.ID]engram.Time{}}
+// New returns a set without conditions. Types gives the type of a name, nil if it is not known; places tell distances.
+func New(types func(name string) *idf.Type, places Places) *Set {
+	return &Set{types: types, places: places, segments: map[[2]string]*segment{}, watches: map[demand]*watch{}, entries: map[engram.ID]*entry{}, seen: map[engram.ID]engram.Time{}}
 }
 
 // Put adds or replaces a condition, which was given as the snapshot set. One that is fulfilled already fires. One that is there
@@ -210,7 +212,7 @@ func (s *Set) watch(now engram.Time, p engram.Pattern, where string, present Pre
 		}
 		s.seen[entity] = item.Time
 		if i, ok := s.satisfies(w, item.Snapshot); ok {
-			w.enter(&match{entity, item.Snapshot, i, min(item.Arrived, now)})
+			w.enter(&match{entity: entity, snapshot: item.Snapshot, instance: i, arrived: min(item.Arrived, now)})
 		}
 	}
 	return w, nil

@@ -22,7 +22,7 @@ var greet = engram.MustID("Skill/Condition/c/greet")
 
 // However many things fulfilled a condition before, it goes on.
 func TestManyThingsBefore(t *testing.T) {
-	s := New(func(string) *idf.Type { return nil })
+	s := New(func(string) *idf.Type { return nil }, nil)
 	var all []engram.Item
 	for i := range 2 * mostBurst {
 		all = append(all, item(fmt.Sprint("x", i), 1, 1))
@@ -42,7 +42,7 @@ func TestManyThingsBefore(t *testing.T) {
 
 // A condition that fires too often is stopped once, and fires no more.
 func TestTooOftenIsToldOnce(t *testing.T) {
-	s := New(func(string) *idf.Type { return nil })
+	s := New(func(string) *idf.Type { return nil }, nil)
 	if _, err := s.Put(1, greet.At(1), Condition{On: engram.MustPattern("M/A"), Trigger: EachUpdate}, items()); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestTooOftenIsToldOnce(t *testing.T) {
 
 // Where the newest of an entity was removed, what is there then counts, and nothing in between.
 func TestAnOlderOneIsThere(t *testing.T) {
-	s := New(func(string) *idf.Type { return nil })
+	s := New(func(string) *idf.Type { return nil }, nil)
 	none := Condition{All: []Term{{Of: engram.MustPattern("M/A"), None: true}}}
 	if _, err := s.Put(1, greet.At(1), none, items(item("x", 1, 1))); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestAnOlderOneIsThere(t *testing.T) {
 func TestCostlyFromTheBeginning(t *testing.T) {
 	list := "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"
 	costly := list + ".all(a, " + list + ".all(b, " + list + ".all(c, a + b + c > 0 && confidence > 0.0)))"
-	s := New(func(string) *idf.Type { return nil })
+	s := New(func(string) *idf.Type { return nil }, nil)
 	for i := range 2 { // of the second the filter is known
 		id := engram.MustID(fmt.Sprint("Skill/Condition/c/", i))
 		if _, err := s.Put(2, id.At(2), Condition{All: []Term{{Of: engram.MustPattern("M/A"), Where: costly, None: true}}}, items(item("x", 1, 1))); err != nil {
@@ -90,7 +90,7 @@ func TestCostlyFromTheBeginning(t *testing.T) {
 // A condition at Level fires in the past for nothing, and after it for what does not go on, when its pause is over.
 func TestLevelInThePast(t *testing.T) {
 	second := engram.Time(time.Second)
-	s := New(func(string) *idf.Type { return nil })
+	s := New(func(string) *idf.Type { return nil }, nil)
 	s.Past()
 	s.Quiet(func() {
 		if _, err := s.Put(second, greet.At(1), Condition{On: engram.MustPattern("M/A"), Trigger: Level, Pause: 10 * time.Second, Hold: time.Second}, items(item("x", 1, 1), item("y", 1, 1), item("z", 1, 1))); err != nil {

@@ -1,15 +1,19 @@
 package condition
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 )
 
+var near = regexp.MustCompile(`^(.*) near ([0-9]*\.?[0-9]+) ?m?(?: of (\S+))?$`)
+
 // ParseTerm reads a term as [Term.String] writes one without a text:
 //
-//	[some|no] PATTERN [where CEL] [within DURATION]
+//	[some|no] PATTERN [where CEL] [near METRES [of FRAME]] [within DURATION]
 //
 // The error is Invalid.
 func ParseTerm(text string) (t Term, err error) {
@@ -26,10 +30,19 @@ func ParseTerm(text string) (t Term, err error) {
 			}
 		}
 	}
+	if m := near.FindStringSubmatch(rest); m != nil {
+		rest, t.NearTo = m[1], m[3]
+		if t.Near, err = strconv.ParseFloat(m[2], 64); err != nil || t.Near == 0 {
+			return t, engram.Errorf(engram.Invalid, text, "near is a distance in metres, more than 0")
+		}
+	}
 	pattern, where, _ := strings.Cut(rest, " where ")
 	t.Where = strings.TrimSpace(where)
+	if strings.Contains(pattern, " near ") || strings.Contains(pattern, " within ") { // else it is about what there never is
+		return t, engram.Errorf(engram.Invalid, text, "write distances and times as 'near 1.5 m', 'near 1.5 m of base_link', 'within 5s'")
+	}
 	if t.Of, err = engram.ParsePattern(strings.TrimSpace(pattern)); err != nil {
-		return t, engram.Errorf(engram.Invalid, text, "write a term as '[some|no] PATTERN [where CEL] [within DURATION]': %w", err)
+		return t, engram.Errorf(engram.Invalid, text, "write a term as '[some|no] PATTERN [where CEL] [near METRES [of FRAME]] [within DURATION]': %w", err)
 	}
 	return t, check(t.Of, t.Where)
 }

@@ -27,6 +27,8 @@ type match struct {
 	snapshot *engram.Snapshot
 	instance int
 	arrived  engram.Time
+	place    Place // if it is placed
+	placed   bool
 }
 
 // id returns the ID of the instance.

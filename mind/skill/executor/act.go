@@ -80,7 +80,7 @@ func (x *Executor) checkCondition(ctx context.Context, c *skill.Condition) error
 	if !access.May(ctx, access.Write, request) {
 		return engram.Errorf(engram.Forbidden, request.String(), "who sets a condition must be allowed to write what it asks for")
 	}
-	if err := mayRead(ctx, patternsOf(&c.Condition)); err != nil {
+	if err := mayRead(ctx, readBy(&c.Condition)); err != nil {
 		return err
 	}
 	if len(c.On.Levels) > 0 {
@@ -340,11 +340,11 @@ func (m *reader) snapshot(ctx context.Context, id engram.ID) (engram.Item, error
 // fire does what a condition wants that is fulfilled.
 func (x *Executor) fire(ctx context.Context, f condition.Fired) {
 	if f.Failed != nil { // of an execution
-		var against engram.ID
-		if f.Failed.None {
-			against = f.Cause
+		by := f.Against
+		if by.IsRoot() {
+			by = f.Cause
 		}
-		x.stopGuarded(f.Condition, schedule.Stop{Reason: schedule.Condition, By: f.Cause.Truncate(engram.LevelSnapshot), Message: x.read.told(ctx, f.Failed, against)})
+		x.stopGuarded(f.Condition, schedule.Stop{Reason: schedule.Condition, By: by.Truncate(engram.LevelSnapshot), Message: x.read.told(ctx, f.Failed, f.Against)})
 		return
 	}
 	c := x.standing.def(f.Condition)

@@ -23,7 +23,7 @@ func (x *Executor) checkDescription(ctx context.Context, d *skill.Description) e
 
 // readFor returns the patterns that the memory reads for a skill. The error is of those that are none.
 func readFor(d *skill.Description) (all []engram.Pattern, wrong error) {
-	all = patternsOf(&condition.Condition{All: d.Requires})
+	all = readBy(&condition.Condition{All: d.Requires})
 	for parameter, pattern := range d.Resolves {
 		p, err := engram.ParsePattern(pattern)
 		if err != nil {
@@ -60,13 +60,14 @@ func (m *reader) check(ctx context.Context, all map[string]any, name string, of 
 	return nil
 }
 
-// resolve returns what the parameters name that a skill resolves, as it is now. The error is Invalid for a name that there is not,
-// or that two have.
+// resolve returns what the parameters name that a skill resolves, as it is now, and of parameters that are given as poses in frames
+// what is there, if anything is. The error is Invalid for a name that there is not, or that two have.
 func (m *reader) resolve(ctx context.Context, parameters map[string]any, d *skill.Description) (map[string]any, error) {
 	var all map[string]any
 	for parameter, text := range d.Resolves {
-		name, ok := parameters[parameter].(string)
-		if !ok { // it is given as such
+		given := parameters[parameter]
+		name, ok := given.(string)
+		if _, _, placed := stated(given); !ok && !placed { // it is given as such
 			continue
 		}
 		p, err := engram.ParsePattern(text)
@@ -77,9 +78,17 @@ func (m *reader) resolve(ctx context.Context, parameters map[string]any, d *skil
 		if err != nil {
 			return nil, err
 		}
-		item, err := named(parameter, name, text, items)
+		item, found := engram.Item{}, true
+		if ok {
+			item, err = named(parameter, name, text, items)
+		} else {
+			item, found = m.places.nearest(given, items)
+		}
 		if err != nil {
 			return nil, err
+		}
+		if !found {
+			continue
 		}
 		if all == nil {
 			all = map[string]any{}

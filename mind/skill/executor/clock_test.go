@@ -20,7 +20,7 @@ func TestClockIsSet(t *testing.T) {
 	for _, step := range []time.Duration{30 * time.Second, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			var set atomic.Int64
-			x := executor.New()
+			x := executor.New(nil)
 			x.SetClock(func() engram.Time { return engram.Now().Add(time.Duration(set.Load())) })
 			m := memories.Skill()
 			m.Hooks = x.Hooks()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/server"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 	"github.com/seed-301d4374/engram/mind/skill"
 	"github.com/seed-301d4374/engram/mind/skill/schedule"
 )
@@ -20,6 +21,7 @@ type Executor struct {
 	kick  chan struct{} // something is to be written, or due earlier
 	began time.Time
 	clock func() engram.Time
+	poses lookup.Service
 
 	mu           sync.Mutex
 	svc          engram.Service // nil before the start, and where the server has no other types
@@ -52,10 +54,11 @@ func (w write) end() {
 // record is an execution as it was written last, or is to be.
 type record struct{ skill.Execution }
 
-// New returns an executor for one server.
-func New() *Executor {
+// New returns an executor for one server, with its poses; nil without any.
+func New(poses lookup.Service) *Executor {
 	return &Executor{
-		kick: make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{},
+		poses: poses,
+		kick:  make(chan struct{}, 1), began: time.Now(), clock: engram.Now, schedule: schedule.New(), descriptions: map[engram.ID]*skill.Description{},
 		dated: map[engram.ID]engram.Time{}, records: map[engram.ID]*record{}, requests: map[engram.ID]engram.ID{}, switched: map[engram.ID]engram.Time{},
 	}
 }
@@ -93,7 +96,7 @@ func (x *Executor) start(ctx context.Context, svc engram.Service) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.svc, x.codec, x.read = svc, codec, newReader(svc, codec)
+	x.svc, x.codec, x.read = svc, codec, newReader(svc, x.poses, codec)
 	x.standing = newStanding(x.read, x.now)
 	if err := x.restore(ctx); err != nil {
 		return err

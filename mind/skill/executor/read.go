@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/core/idf"
+	"github.com/seed-301d4374/engram/mind/pose/lookup"
 	"github.com/seed-301d4374/engram/mind/skill"
 	"github.com/seed-301d4374/engram/mind/skill/condition"
 )
@@ -54,13 +55,15 @@ func (t *types) of(name string) *idf.Type {
 
 // reader reads what the memory has. Safe for concurrent use.
 type reader struct {
-	svc   engram.Service
-	codec *skill.Codec
-	types *types
+	svc    engram.Service
+	codec  *skill.Codec
+	types  *types
+	places *places
 }
 
-func newReader(svc engram.Service, codec *skill.Codec) *reader {
-	return &reader{svc, codec, &types{svc: svc, all: map[string]parsed{}}}
+func newReader(svc engram.Service, poses lookup.Service, codec *skill.Codec) *reader {
+	t := &types{svc: svc, all: map[string]parsed{}}
+	return &reader{svc, codec, t, &places{poses: poses, types: t}}
 }
 
 // present reads the present snapshots of what patterns match.

@@ -52,7 +52,7 @@ const longestHold = 10 * time.Minute
 
 func newStanding(m *reader, now func() engram.Time) *standing {
 	s := &standing{reader: m, now: now, kick: make(chan struct{}, 1), defs: map[engram.ID]*skill.Condition{}, failed: map[engram.ID]error{}}
-	s.set = condition.New(s.types.of)
+	s.set = condition.New(s.types.of, s.places)
 	return s
 }
 
@@ -132,7 +132,7 @@ func (s *standing) holds(ctx context.Context, d *skill.Description) (failed *con
 		return failed, against, nil
 	}
 	// It is not followed: not yet, or it cannot be.
-	set := condition.New(s.types.of)
+	set := condition.New(s.types.of, s.places)
 	if err := set.Require(s.now(), d.ID, d.Requires, s.present(ctx)); err != nil {
 		return nil, against, err
 	}
@@ -238,6 +238,15 @@ func patternsOf(c *condition.Condition) (all []engram.Pattern) {
 	}
 	for i := range c.All {
 		all = append(all, c.All[i].Of)
+	}
+	return all
+}
+
+// readBy returns the patterns of what a condition reads, poses too.
+func readBy(c *condition.Condition) []engram.Pattern {
+	all := patternsOf(c)
+	if slices.ContainsFunc(c.All, func(t condition.Term) bool { return t.Near > 0 }) {
+		all = append(all, engram.MustPattern("RobotState/Localization"))
 	}
 	return all
 }

@@ -9,7 +9,7 @@
 //	        text: closes the hand around an object
 //	        parameter_type: ""           # and result_type, defaults, time_limit, resources, priority, stop_within,
 //	        resources: [right_arm]       # preemptible, repeatable, subskills, resolves: those of skill.Description
-//	        requires: ["lasting no Object/Instance/*/~person.* within 5s"] # terms, as condition.ParseTerm reads them
+//	        requires: ["lasting no Object/Instance/*/~person.* near 1 m of base_link"] # terms, as condition.ParseTerm reads them
 //	        stopping: 300ms              # how long it takes to stand still; nothing without it
 //	        steps:
 //	          - progress: 0.5            # from 0 to 1; message alone says what is done
