@@ -29,8 +29,14 @@ import (
 // first of its addresses.
 func engramServer(t *testing.T, listen ...string) string {
 	t.Helper()
+	return serverOf(t, []server.Memory{{Name: "GeneralPurpose"}}, listen...)
+}
+
+// serverOf is [engramServer] with other memories.
+func serverOf(t *testing.T, memories []server.Memory, listen ...string) string {
+	t.Helper()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "GeneralPurpose"}}, Log: quiet})
+	s, err := server.New(server.Config{Memories: memories, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
