@@ -53,6 +53,7 @@ var segments = map[string]string{
 	"Navigation/Location":           "engram.navigation.Location",
 	"Navigation/Graph":              "engram.navigation.Graph",
 	"Navigation/Costmap":            "foxglove.Grid",
+	"Navigation/Plan":               "engram.navigation.Plan",
 	"Navigation/Event":              "engram.navigation.Event",
 	"Navigation/Result":             "engram.navigation.Result",
 	"Grasp/Affordance":              "engram.grasp.Affordance",

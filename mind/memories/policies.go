@@ -73,6 +73,7 @@ var policies = map[string]map[string]policy.Policy{
 		"Location": rarely(deeds),
 		"Graph":    rarely(deeds),
 		"Costmap":  {Record: policy.Change, MaxRate: 1, Similar: policy.Similarity{Exact: true}, Priority: housework},
+		"Plan":     every(deeds),
 		"Event":    every(deeds),
 		"Result":   every(deeds),
 	},

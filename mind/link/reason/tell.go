@@ -23,6 +23,7 @@ const (
 	attachment = "engram.object.Attachment"
 	arrival    = "engram.navigation.Result"
 	event      = "engram.navigation.Event"
+	plan       = "engram.navigation.Plan"
 )
 
 // tell says of a thing how it came about.
@@ -61,7 +62,7 @@ func (s *story) tell(t *thing) error {
 		w := &words{}
 		s.held(w, t)
 		s.say(w)
-	case arrival, event:
+	case arrival, event, plan:
 		s.way(t)
 		if of := s.executionOf(t); of != nil {
 			return s.deed(of)
@@ -108,6 +109,15 @@ func (s *story) deed(t *thing) error {
 		return err
 	}
 	for _, way := range below.ways {
+		if way.typ == plan { // what it was made of does not come of the activity
+			up, err := s.tracer.Trace(s.ctx, way.id, link.Options{Depth: 1, AsOf: s.asOf})
+			if err == nil {
+				err = s.add(up)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		s.way(way)
 	}
 	for _, f := range below.failed {
@@ -359,12 +369,19 @@ func (s *story) way(t *thing) {
 	w := &words{}
 	w.rests(t)
 	goal := ""
-	if to := t.linked("goal"); to != "" {
-		w.rests(t.to("goal"))
+	if to := cmp.Or(t.linked("goal"), t.text("goal_name")); to != "" {
+		if of := t.to("goal"); of != nil {
+			w.rests(of)
+		}
 		goal = " to " + to
 	}
-	if t.typ == event {
+	switch t.typ {
+	case event:
 		w.add("%s on the way%s at %s%s", spoken(t.key("kind")), goal, s.at(t.began), reasonGiven(t))
+		s.say(w)
+		return
+	case plan:
+		s.planned(w, t, goal)
 		s.say(w)
 		return
 	}
@@ -387,8 +404,45 @@ func (s *story) way(t *thing) {
 	s.say(w)
 }
 
+// planned adds that a path was planned, on what, and why another one before was not good enough.
+func (s *story) planned(w *words, t *thing, goal string) {
+	length, _ := t.number("length")
+	if t.to("replaces") == nil {
+		w.add("a path of %.1f m%s was planned at %s", length, goal, s.at(t.began))
+	} else {
+		w.rests(t.to("replaces"))
+		w.add("another path of %.1f m%s was planned at %s", length, goal, s.at(t.began))
+		if by := t.to("obstacle"); by != nil {
+			w.rests(by)
+			w.add(", because the %s was in the way", by.id.Entity())
+		}
+	}
+	w.add("%s", reasonGiven(t))
+	for _, of := range []struct{ member, on string }{{"costmap", "on the cost map of"}, {"map", "on the map"}, {"graph", "through the graph"}} {
+		if on := t.to(of.member); on != nil {
+			w.rests(on)
+			w.add(", %s %s%s%s", of.on, on.id.Entity(), s.of(on), on.gone())
+		}
+	}
+	if robot := t.to("robot_localization"); robot != nil {
+		w.rests(robot)
+		w.add(", from where the robot was%s%s", strings.Replace(s.of(robot), " of ", " at ", 1), robot.gone())
+	}
+}
+
 // spoken returns a key such as GoalReached as words: goal reached.
 func spoken(key string) string { return strings.Join(wordsOf(key), " ") }
+
+// isTurn reports whether an event changed how the robot moved.
+func (t *thing) isTurn() bool {
+	return slices.Contains([]string{"SafetyStop", "Trapped"}, t.key("kind"))
+}
+
+// isFor reports whether something was written for an execution, or for one that it called.
+func (s *story) isFor(n, t *thing) bool {
+	of := s.executionOf(n)
+	return of != nil && (of == t || s.isBelow(of, t))
+}
 
 // executionOf returns the execution that wanted a movement, as it or its events say; nil if none does.
 func (s *story) executionOf(t *thing) *thing {
@@ -458,7 +512,8 @@ func (s *story) below(t *thing) (f found, err error) {
 			if st := n.key("status"); st == "Failed" || st == "Aborted" {
 				f.failed = append(f.failed, n)
 			}
-		case n.typ == arrival && s.executionOf(n) == t:
+		case n.typ == arrival && s.executionOf(n) == t, n.typ == plan && s.isFor(n, t),
+			n.typ == event && n.isTurn() && s.isFor(n, t):
 			f.ways = append(f.ways, n)
 		}
 	}

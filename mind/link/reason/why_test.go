@@ -22,7 +22,7 @@ type robot struct {
 
 func newRobot(t testing.TB) *robot {
 	t.Helper()
-	s, err := server.New(server.Config{Memories: []server.Memory{memories.Speech(), memories.Skill(), memories.Object(), memories.Navigation(), memories.Vision()}, Log: testkit.Quiet})
+	s, err := server.New(server.Config{Memories: []server.Memory{memories.Speech(), memories.Skill(), memories.Object(), memories.Navigation(), memories.Vision(), memories.RobotState()}, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +122,39 @@ func TestQuestionsOfThePaper(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("why %s?\n%s\nwant\n%s", c.of, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
+	}
+}
+
+// The way that the robot took is explained: what it was planned on, what stopped it, and why it was planned again.
+func TestWhyThisWay(t *testing.T) {
+	r := newRobot(t)
+	move := r.runs("GoTo-1", 1, 20, "Succeeded", "", map[string]any{"caller": "anna", "parameters": map[string]any{"to": "table"}})
+	planning := r.runs("Plan-2", 2, 3, "Succeeded", "", map[string]any{"parent": move})
+	again := r.runs("Plan-3", 8, 9, "Succeeded", "", map[string]any{"parent": move})
+	costs := r.write("Navigation/Costmap/Planner/kitchen", "foxglove.Grid", 1, map[string]any{"frame_id": "map"})
+	robot := r.write("RobotState/Localization/Tim/odom", "engram.robot_state.Localization", 1.5, map[string]any{"parent_frame_id": "odom", "child_frame_id": "base"})
+	person := r.write("Object/Instance/Eye/person", "engram.object.Instance", 5, map[string]any{"frame_id": "map"})
+	path := map[string]any{"goal_name": "table", "frame_id": "map", "length": 3.14, "execution": planning, "costmap": costs, "robot_localization": robot}
+	first := r.write("Navigation/Plan/Planner/table", "engram.navigation.Plan", 2.5, path)
+	r.write("Navigation/Event/Navigator/platform", "engram.navigation.Event", 6, map[string]any{"kind": "SafetyStop", "execution": move, "message": "the person is 0.4 m ahead", "obstacle": person, "plan": first})
+	path["execution"], path["replaces"], path["obstacle"], path["length"] = again, first, person, 4.2
+	delete(path, "robot_localization")
+	second := r.write("Navigation/Plan/Planner/table", "engram.navigation.Plan", 8.5, path)
+	r.write("Navigation/Result/Navigator/platform", "engram.navigation.Result", 19, map[string]any{"success": true, "ended_by": "GoalReached", "path_length": 5.0, "execution": move, "plan": second})
+	var got []string
+	for _, s := range r.why(move).Sentences {
+		got = append(got, s.Text)
+	}
+	want := []string{
+		"GoTo (to: table) was run at 2026-05-01 12:00:01, because anna asked for it.",
+		"A path of 3.1 m to table was planned at 12:00:02.5, on the cost map of kitchen of 12:00:01, from where the robot was at 12:00:01.5.",
+		"Safety stop on the way at 12:00:06: the person is 0.4 m ahead.",
+		"Another path of 4.2 m to table was planned at 12:00:08.5, because the person was in the way, on the cost map of kitchen of 12:00:01.",
+		"The way was 5.0 m long and ended at 12:00:19: the goal was reached.",
+		"GoTo succeeded at 12:00:20.",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("it is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
