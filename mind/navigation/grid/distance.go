@@ -40,12 +40,14 @@ func (d *distances) band(r, whole Region, to func(y int) []int32) {
 		}
 	}
 	d.start()
-	for y := from.Y1 - 1; y >= r.Y0; y-- {
-		if d.pass(y, from.X0); y < r.Y1 {
-			near := row(y)
-			for x, v := range d.column {
-				near[x] = min(near[x], v)
-			}
+	for y := from.Y1 - 1; y >= r.Y1; y-- {
+		d.pass(y, from.X0)
+	}
+	for y := r.Y1 - 1; y >= r.Y0; y-- {
+		near := row(y)
+		for x, v := range d.column {
+			near[x] = min(near[x], v+1) // 0 in an obstacle
+			d.column[x] = near[x]
 		}
 	}
 	for y := r.Y0; y < r.Y1; y++ {
@@ -65,11 +67,11 @@ func (d *distances) pass(y, x0 int) {
 	d.obstacles(y, x0, d.obstacle)
 	most := int32(d.reach + 1)
 	for x, is := range d.obstacle {
+		v := min(d.column[x]+1, most)
 		if is {
-			d.column[x] = 0
-		} else {
-			d.column[x] = min(d.column[x]+1, most)
+			v = 0
 		}
+		d.column[x] = v
 	}
 }
 
