@@ -29,7 +29,7 @@ type Config struct {
 // Bounds of a [Config].
 const (
 	MostReach   = 500 // of footprint and inflation, in cells
-	MostUnknown = 1e6
+	MostUnknown = 1000
 )
 
 // Check returns an error of the code Invalid for a configuration that says nothing sensible.
@@ -40,7 +40,7 @@ func (c Config) Check() error {
 	case !(c.Decay >= 0) || !finite(c.Decay):
 		return engram.Errorf(engram.Invalid, "decay", "it is %g per metre; it is 0 or more and finite", c.Decay)
 	case c.Unknown != 0 && !(c.Unknown >= 1 && c.Unknown <= MostUnknown):
-		return engram.Errorf(engram.Invalid, "unknown", "a metre of unknown space costs %g m; it is 0, for not entered, or from 1 to %g", c.Unknown, MostUnknown)
+		return engram.Errorf(engram.Invalid, "unknown", "a metre of unknown space costs %g m; it is 0, for not entered, or from 1 to %d", c.Unknown, MostUnknown)
 	}
 	return c.Footprint.Check()
 }

@@ -15,7 +15,7 @@ import (
 var ErrUnreachable = errors.New("there is no way")
 
 // MostWeight is how much the cost of cells may weigh.
-const MostWeight = 1e6
+const MostWeight = 1000
 
 // Options say how to plan. The zero value asks for the shortest path, straightened.
 type Options struct {
@@ -29,7 +29,7 @@ type Options struct {
 // check returns an error of the code Invalid for options that say nothing sensible.
 func (o Options) check() error {
 	if !(o.Weight >= 0 && o.Weight <= MostWeight) {
-		return engram.Errorf(engram.Invalid, "weight", "it is %g; it is from 0 to %g", o.Weight, float64(MostWeight))
+		return engram.Errorf(engram.Invalid, "weight", "it is %g; it is from 0 to %d", o.Weight, MostWeight)
 	}
 	return nil
 }
@@ -139,6 +139,9 @@ func Approach(ctx context.Context, m *grid.Costmap, from, around grid.Point, r R
 	}
 	if !(r.Min >= 0 && r.Min <= r.Max) || math.IsInf(r.Max, 0) {
 		return nil, engram.Errorf(engram.Invalid, "ring", "it goes from %g m to %g m; 0 ≤ min ≤ max is expected", r.Min, r.Max)
+	}
+	if sum := around.X + around.Y; sum-sum != 0 {
+		return nil, engram.Errorf(engram.Invalid, "goal", "%v is not finite", around)
 	}
 	start, err := place(m, "start", from)
 	if err != nil {

@@ -42,12 +42,12 @@ func drawMap(t *rapid.T) (*grid.Costmap, plan.Options) {
 		Footprint: grid.Footprint{Radius: rapid.SampledFrom([]float64{0, 1.2, 2}).Draw(t, "radius") * g.Resolution},
 		Inflation: rapid.SampledFrom([]float64{0, 4}).Draw(t, "inflation") * g.Resolution,
 		Decay:     1 / g.Resolution,
-		Unknown:   rapid.SampledFrom([]float64{0, 1, 5}).Draw(t, "unknown"),
+		Unknown:   rapid.SampledFrom([]float64{0, 1, 5, grid.MostUnknown}).Draw(t, "unknown"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, plan.Options{Weight: rapid.SampledFrom([]float64{0, 0, 1, 20}).Draw(t, "weight")}
+	return m, plan.Options{Weight: rapid.SampledFrom([]float64{0, 0, 1, 20, plan.MostWeight}).Draw(t, "weight")}
 }
 
 // drawPoint draws a point of a map, often where the robot may be.
@@ -376,6 +376,11 @@ func TestBadPlaces(t *testing.T) {
 	for _, ring := range []plan.Ring{{Min: -1}, {Min: 2, Max: 1}, {Max: math.Inf(1)}, {Max: math.NaN()}} {
 		if _, err := plan.Approach(t.Context(), m, free, free, ring, plan.Options{}); engram.CodeOf(err) != engram.Invalid {
 			t.Errorf("the ring %v: %v", ring, err)
+		}
+	}
+	for _, around := range []grid.Point{{X: math.NaN()}, {Y: math.Inf(-1)}} {
+		if _, err := plan.Approach(t.Context(), m, free, around, plan.Ring{Max: 1}, plan.Options{}); engram.CodeOf(err) != engram.Invalid || !strings.Contains(err.Error(), "not finite") {
+			t.Errorf("around %v: %v", around, err)
 		}
 	}
 }
