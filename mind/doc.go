@@ -54,6 +54,12 @@
 //	skill/executor       the hooks of the memory Skill
 //	skill/script         providers of skills that are written in YAML
 //
+// Where the robot goes:
+//
+//	navigation/grid      occupancy grids, cost maps, objects on them
+//	navigation/plan      ways over cost maps
+//	navigation/graph     ways over graphs of places
+//
 // Shared in this wing:
 //
 //	internal/yamldoc     parses YAML that anybody may have written

@@ -145,7 +145,7 @@ To fill it:          engram import recording.mcap`,
 	root.PersistentFlags().String("address", "", "where the memory's name system is: unix:/path, http://host:port,\nor nats://host:port of the backbone\n(default: $ENGRAM_ADDRESS, else the local server)")
 	root.PersistentFlags().String("credentials", "", "who this program is, where servers want to know: a file of 'engram auth add'\n(default: $ENGRAM_CREDENTIALS)")
 	root.AddCommand(newServe(), newDemo(), newImport(), newExport(), newLs(), newGet(), newHistory(), newQuery(), newTrace(), newWhy(), newLink(), newSkill(),
-		newWatch(), newPut(), newType(), newGen(), newSegment(), newPose(), newWorld(), newKnowledge(), newAsk(), newEpisode(), newLTM(), newMNS(), newCopy(), newUI(), newAuth(), newConfig(), newStats(), newHealth(), newDoctor(), newVersion())
+		newWatch(), newPut(), newType(), newGen(), newSegment(), newPose(), newWorld(), newKnowledge(), newNav(), newAsk(), newEpisode(), newLTM(), newMNS(), newCopy(), newUI(), newAuth(), newConfig(), newStats(), newHealth(), newDoctor(), newVersion())
 	root.Version = versionOf().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))

@@ -273,14 +273,26 @@ func refusedFiles(cmd *cobra.Command, wrong []error) error {
 	return refusedWhole(cmd, errors.Join(wrong...), "nothing was stated")
 }
 
-// readGrid reads an occupancy grid as a map.
-func readGrid(cmd *cobra.Command, file, name string) (*files.Content, error) {
-	f := cmd.Flags()
+// readGridFile reads an occupancy grid with its image.
+func readGridFile(file string) (*files.Grid, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	g, err := files.ReadGrid(text, file, os.ReadFile)
+	return files.ReadGrid(text, file, func(path string) ([]byte, error) {
+		image, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer image.Close()
+		return files.ReadImage(image, path)
+	})
+}
+
+// readGrid reads an occupancy grid as a map.
+func readGrid(cmd *cobra.Command, file, name string) (*files.Content, error) {
+	f := cmd.Flags()
+	g, err := readGridFile(file)
 	if err != nil {
 		return nil, err
 	}

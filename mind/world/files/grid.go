@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -185,9 +186,44 @@ func (g *Grid) decode(path string) error {
 	return nil
 }
 
+// ReadImage reads an image for [ReadGrid], named so in errors. One of more than MaxPixels is refused by what its
+// header says, before the rest is read. The error is Invalid, or that of the reader.
+func ReadImage(from io.Reader, name string) ([]byte, error) {
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(from, head)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, err
+	}
+	if width, height, ok := imageSize(head[:n]); ok {
+		if err := new(Grid).size(width, height); err != nil {
+			return nil, engram.Errorf(engram.Invalid, name, "%w", err)
+		}
+	}
+	return io.ReadAll(io.MultiReader(bytes.NewReader(head[:n]), from))
+}
+
+// headBytes is how much of an image is read to see its size.
+const headBytes = 64 << 10
+
+// imageSize returns how large an image is that begins so; ok is false where that does not say so.
+func imageSize(head []byte) (width, height int, ok bool) {
+	if bytes.HasPrefix(head, []byte("\x89PNG")) {
+		c, err := png.DecodeConfig(bytes.NewReader(head))
+		return c.Width, c.Height, err == nil
+	}
+	if bytes.HasPrefix(head, []byte("P5")) || bytes.HasPrefix(head, []byte("P2")) {
+		width, height, _, err := (&pgm{text: head[2:]}).header()
+		return width, height, err == nil
+	}
+	return 0, 0, false
+}
+
 func (g *Grid) size(width, height int) error {
-	if width <= 0 || height <= 0 || width > MaxPixels || height > MaxPixels/width {
-		return fmt.Errorf("it is %d x %d pixels; at least one and at most %d are read", width, height, MaxPixels)
+	if width <= 0 || height <= 0 {
+		return fmt.Errorf("it is %d x %d pixels; at least one is expected", width, height)
+	}
+	if height > MaxPixels/width {
+		return fmt.Errorf("it is %d x %d pixels, and at most %d are read; cut the map into parts, or write it with larger cells", width, height, MaxPixels)
 	}
 	g.Width, g.Height = width, height
 	return nil

@@ -2,12 +2,15 @@ package files_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -15,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -290,6 +294,55 @@ func TestGridsOfROS(t *testing.T) {
 		t.Error(g, err)
 	}
 	if _, err := grid(gridYAML+"---\n"+gridYAML, img); err == nil || !strings.Contains(err.Error(), "2 YAML documents") {
+		t.Error(err)
+	}
+}
+
+// countingReader counts what is read of it.
+type countingReader struct {
+	from io.Reader
+	read int
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.read += n
+	return n, err
+}
+
+// endless is bytes without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestReadImage(t *testing.T) {
+	var small bytes.Buffer
+	if err := png.Encode(&small, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{
+		"PGM": "P5 2 2 255\n\x00\xfe\xcd\x00", "PNG": small.String(), "none": "no image", "empty": "", "long": "P5 # " + strings.Repeat("x", 100_000) + "\n1 1 255\n\x00",
+	} {
+		if got, err := files.ReadImage(strings.NewReader(data), name); err != nil || string(got) != data {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	// One that is too large is not read to its end.
+	png := bytes.Clone(small.Bytes()[:33])
+	binary.BigEndian.PutUint32(png[16:], 10_000)
+	binary.BigEndian.PutUint32(png[20:], 10_000)
+	binary.BigEndian.PutUint32(png[29:], crc32.ChecksumIEEE(png[12:29]))
+	for name, head := range map[string]string{"P5": "P5\n10000 10000\n255\n", "P2": "P2 10000 # wide\n10000 255 ", "PNG": string(png)} {
+		from := &countingReader{from: io.MultiReader(strings.NewReader(head), endless{})}
+		_, err := files.ReadImage(from, "hall.pgm")
+		if engram.CodeOf(err) != engram.Invalid || err.Error() != "hall.pgm: it is 10000 x 10000 pixels, and at most 33554432 are read; cut the map into parts, or write it with larger cells" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if from.read > 100_000 {
+			t.Errorf("%s: %d bytes were read", name, from.read)
+		}
+	}
+	if _, err := files.ReadImage(iotest.ErrReader(fs.ErrPermission), "hall.pgm"); !errors.Is(err, fs.ErrPermission) {
 		t.Error(err)
 	}
 }

@@ -10,18 +10,13 @@ import (
 // file with several images the first counts.
 func (g *Grid) decodePGM() error {
 	p := &pgm{text: g.Data[2:]}
-	var header [3]int
-	for i, what := range []string{"width", "height", "greatest value"} {
-		v, err := p.number()
-		if err != nil {
-			return fmt.Errorf("its %s: %w", what, err)
-		}
-		header[i] = v
-	}
-	if err := g.size(header[0], header[1]); err != nil {
+	width, height, most, err := p.header()
+	if err != nil {
 		return err
 	}
-	most := header[2]
+	if err := g.size(width, height); err != nil {
+		return err
+	}
 	if most <= 0 || most > 65535 {
 		return fmt.Errorf("its greatest value is %d; it lies between 1 and 65535", most)
 	}
@@ -68,6 +63,17 @@ func (g *Grid) decodePGM() error {
 
 // pgm reads numbers between blanks and comments.
 type pgm struct{ text []byte }
+
+// header reads what stands before the pixels.
+func (p *pgm) header() (width, height, most int, err error) {
+	var header [3]int
+	for i, what := range []string{"width", "height", "greatest value"} {
+		if header[i], err = p.number(); err != nil {
+			return 0, 0, 0, fmt.Errorf("its %s: %w", what, err)
+		}
+	}
+	return header[0], header[1], header[2], nil
+}
 
 func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
