@@ -56,6 +56,7 @@
 //
 // Where the robot goes:
 //
+//	navigation           what goals mean; cost maps that follow the world; planner and navigator as skills
 //	navigation/grid      occupancy grids, cost maps, objects on them
 //	navigation/plan      ways over cost maps
 //	navigation/graph     ways over graphs of places
