@@ -96,21 +96,3 @@ var quarterTurns = func() (turns []pose.Quat) {
 	}
 	return turns
 }()
-
-// rotation returns the rotation to perpendicular axes.
-func rotation(x, y, z pose.Vec3) pose.Quat {
-	// The largest of the quaternion's components first (S. Shepperd, 1978).
-	var q pose.Quat
-	switch {
-	case x.X+y.Y+z.Z > 0:
-		q = pose.Quat{W: 1 + x.X + y.Y + z.Z, X: y.Z - z.Y, Y: z.X - x.Z, Z: x.Y - y.X}
-	case x.X > y.Y && x.X > z.Z:
-		q = pose.Quat{W: y.Z - z.Y, X: 1 + x.X - y.Y - z.Z, Y: x.Y + y.X, Z: z.X + x.Z}
-	case y.Y > z.Z:
-		q = pose.Quat{W: z.X - x.Z, X: x.Y + y.X, Y: 1 - x.X + y.Y - z.Z, Z: y.Z + z.Y}
-	default:
-		q = pose.Quat{W: x.Y - y.X, X: z.X + x.Z, Y: y.Z + z.Y, Z: 1 - x.X - y.Y + z.Z}
-	}
-	n := q.Norm()
-	return pose.Quat{W: q.W / n, X: q.X / n, Y: q.Y / n, Z: q.Z / n}
-}

@@ -47,6 +47,9 @@ const tilt = 15 * math.Pi / 180
 // fewest is how many points the upper face of a box has at least.
 const fewest = 60
 
+// narrowest is how wide the upper face of a box is at least, metres.
+const narrowest = 0.01
+
 // Find returns the plane that is seen and the boxes on it. The errors are Invalid for an
 // image that does not fit the camera or has no depth at all, and NotFound without a plane.
 func Find(img *Image, cam *camera.Camera, opts Options) (*Scene, error) {
@@ -99,13 +102,13 @@ func (c *cloud) clusters(plane *Plane, opts *Options) (found [][]pose.Vec3) {
 		cut := false
 		for next := 0; next < len(queue); next++ {
 			i := queue[next]
-			column, row := i%c.width, i/c.width
-			if column == 0 || row == 0 || column == c.width-1 || row == c.height-1 {
-				cut = true
-				continue
-			}
-			for _, j := range [4]int{i - 1, i + 1, i - c.width, i + c.width} {
-				if above[j] && c.points[i].Sub(c.points[j]).Norm() < gap {
+			for _, step := range [4][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, 1}} {
+				column, row := i%c.width+step[0], i/c.width+step[1]
+				if column < 0 || row < 0 || column == c.width || row == c.height {
+					cut = true
+					continue
+				}
+				if j := row*c.width + column; above[j] && c.points[i].Sub(c.points[j]).Norm() < gap {
 					above[j] = false
 					queue = append(queue, j)
 				}
@@ -126,19 +129,19 @@ func (c *cloud) clusters(plane *Plane, opts *Options) (found [][]pose.Vec3) {
 // fitBox fits a box to a cluster by its upper face.
 func fitBox(cluster []pose.Vec3, plane *Plane, opts *Options) (Box, bool) {
 	height, sigma, spots := upperFace(cluster, plane)
-	if len(spots) < fewest || 5*len(spots) < len(cluster) {
-		return Box{}, false // seen from the side, or not flat
-	}
-	r := fitRectangle(spots, make([]float64, len(spots)))
-	if r.length > opts.MaxSize || height > opts.MaxSize || !filled(spots, &r) {
+	if len(spots) < fewest {
 		return Box{}, false
+	}
+	r := fitRectangle(spots)
+	if max(r.length, height) > opts.MaxSize || r.width < narrowest || !filled(spots, &r) {
+		return Box{}, false // too large, or seen only from its side, or not rectangular
 	}
 	across, up := plane.axes()
 	sin, cos := math.Sincos(r.angle)
 	x := across.Scale(cos).Add(up.Scale(sin))
 	centre := across.Scale(r.centre.x).Add(up.Scale(r.centre.y)).Add(plane.Normal.Scale(plane.Distance + height/2))
 	return Box{
-		Pose:   pose.Pose{T: centre, R: rotation(x, plane.Normal.Cross(x), plane.Normal)},
+		Pose:   pose.Pose{T: centre, R: camera.Rotation(x, plane.Normal.Cross(x))},
 		Size:   pose.Vec3{X: r.length, Y: r.width, Z: height},
 		Points: len(spots),
 		Cov:    uncertainty(&r, plane, sigma, len(spots)),
@@ -154,7 +157,7 @@ func upperFace(cluster []pose.Vec3, plane *Plane) (height, sigma float64, spots 
 	}
 	sorted := slices.Clone(heights)
 	slices.Sort(sorted)
-	thickness := 3*plane.Sigma + 0.003
+	thickness := 3*plane.Sigma + 0.001
 	top := densest(sorted, 2*thickness)
 	across, up := plane.axes()
 	var sum, squares float64
@@ -208,7 +211,7 @@ func uncertainty(r *rectangle, plane *Plane, sigma float64, n int) pose.Cov {
 	const floor, floorTurn = 0.001, 0.3 * math.Pi / 180
 	spacing := r.length * r.width / float64(n) // the area of a point
 	point := sigma*sigma + spacing/12
-	edge := point / (2 * outside * float64(n))
+	edge := point / float64(binsOf(r.width, math.Sqrt(spacing)))
 	level := plane.Sigma * plane.Sigma / float64(plane.Points)
 	var m [6][6]float64
 	m[0][0], m[1][1] = edge+floor*floor, edge+floor*floor

@@ -40,7 +40,7 @@ type cloud struct {
 }
 
 // mostAcross is about how many points a row of a cloud has.
-const mostAcross = 320
+const mostAcross = 640
 
 func newCloud(img *Image, cam *camera.Camera) *cloud {
 	stride := max(1, img.Width/mostAcross)

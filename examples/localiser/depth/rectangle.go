@@ -20,26 +20,108 @@ type rectangle struct {
 const outside = 0.04
 
 // fitRectangle returns the rectangle that the points fill evenly: of those in all
-// directions the smallest. It reorders scratch, of the same length.
-func fitRectangle(spots []spot, scratch []float64) rectangle {
+// directions the smallest, moved to where the points end.
+func fitRectangle(spots []spot) rectangle {
+	scratch := make([]float64, len(spots))
 	best := rectangle{length: math.Inf(1), width: 1}
-	try := func(angle float64) {
-		if r := along(spots, angle, scratch); r.length*r.width < best.length*best.width {
+	const step = math.Pi / 60
+	for i := range 30 {
+		if r := along(spots, float64(i)*step, scratch); r.length*r.width < best.length*best.width {
 			best = r
 		}
 	}
-	const coarse, fine = math.Pi / 60, math.Pi / 1800 // 3° and 0.1°
-	for i := range 30 {
-		try(float64(i) * coarse)
-	}
-	for i, middle := -30, best.angle; i <= 30; i++ {
-		try(middle + float64(i)*fine)
+	for range 3 {
+		best = best.tighten(spots)
 	}
 	if best.length < best.width {
 		best.length, best.width = best.width, best.length
 		best.angle += math.Pi / 2
 	}
 	return best
+}
+
+// Along a side its edge is looked for in bins, each at least binWidth times as wide as the
+// points are apart. Those at the corners do not count.
+const (
+	mostBins, fewestBins = 12, 5
+	binWidth             = 3
+)
+
+// binsOf returns how many bins a side of a length has.
+func binsOf(length, spacing float64) int {
+	return min(max(int(length/(binWidth*spacing)), fewestBins), mostBins)
+}
+
+// tighten returns the rectangle whose sides are where the points end.
+func (r *rectangle) tighten(spots []spot) rectangle {
+	sin, cos := math.Sincos(r.angle)
+	spacing := math.Sqrt(r.length * r.width / float64(len(spots)))
+	across, down := binsOf(r.length, spacing), binsOf(r.width, spacing)
+	right, left, top, bottom := side{bins: down}, side{bins: down}, side{bins: across}, side{bins: across}
+	for _, p := range spots {
+		dx, dy := p.x-r.centre.x, p.y-r.centre.y
+		x, y := cos*dx+sin*dy, cos*dy-sin*dx
+		right.add(y/r.width, x)
+		left.add(-y/r.width, -x)
+		top.add(-x/r.length, y)
+		bottom.add(x/r.length, -y)
+	}
+	var ends [4]float64
+	var turn, weight float64
+	for i, s := range [4]*side{&right, &left, &top, &bottom} {
+		length := r.width
+		if i >= 2 {
+			length = r.length
+		}
+		end, slope := s.line()
+		ends[i] = end + spacing/2 // on average, beyond the last point
+		turn -= slope / length * length * length * length
+		weight += length * length * length
+	}
+	x, y := (ends[0]-ends[1])/2, (ends[2]-ends[3])/2
+	return rectangle{
+		angle:  r.angle + turn/weight,
+		centre: spot{r.centre.x + cos*x - sin*y, r.centre.y + sin*x + cos*y},
+		length: ends[0] + ends[1], width: ends[2] + ends[3],
+	}
+}
+
+// side is where the points end along a side: in each bin the last and the last but one, of
+// which the latter counts, because a single point may be anywhere.
+type side struct {
+	bins         int
+	last, before [mostBins]float64
+	n            [mostBins]int
+}
+
+// add adds a point at a place along the side, -½ to ½, that lies out by a distance.
+func (s *side) add(place, out float64) {
+	i := int(math.Floor((place + 0.5) * float64(s.bins)))
+	if i < 0 || i >= s.bins {
+		return
+	}
+	s.n[i]++
+	switch {
+	case s.n[i] == 1 || out > s.last[i]:
+		s.last[i], s.before[i] = out, s.last[i]
+	case s.n[i] == 2 || out > s.before[i]:
+		s.before[i] = out
+	}
+}
+
+// line returns how far out a side is in its middle, and by how much more per length of it.
+func (s *side) line() (end, slope float64) {
+	var n, sum, product, squares float64
+	for i := 1; i < s.bins-1; i++ {
+		if s.n[i] >= 2 {
+			place := (float64(i)+0.5)/float64(s.bins) - 0.5
+			n, sum, product, squares = n+1, sum+s.before[i], product+place*s.before[i], squares+place*place
+		}
+	}
+	if n == 0 {
+		return 0, 0
+	}
+	return sum / n, product / squares
 }
 
 // along returns the rectangle in a direction.

@@ -6,10 +6,8 @@ import (
 	"image/draw"
 	"math"
 	"math/rand/v2"
-	"testing"
 
 	"github.com/seed-301d4374/engram/examples/localiser/marker"
-	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // clutter paints what is no marker: 640 × 480, the same for the same seed.
@@ -165,33 +163,4 @@ func (c *painter) noise(sigma float64) {
 	for i, p := range c.img.Pix {
 		c.img.Pix[i] = uint8(min(max(float64(p)+sigma*c.NormFloat64(), 0), 255))
 	}
-}
-
-// falseDetections counts what is detected in n images without a marker.
-func falseDetections(t *testing.T, n int, families, foreign []*marker.Family) (found, squares int) {
-	detector, err := marker.NewDetector(marker.Options{Families: families})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		result, err := detector.Detect(clutter(uint64(i), foreign))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range result.Detections {
-			t.Logf("image %d: %s %d, %d corrected, margin %.2f, contrast %.0f, at %.0f", i, d.Family.Name, d.ID, d.Corrected, d.Margin, d.Contrast, d.Corners[0])
-		}
-		found += len(result.Detections)
-		squares += len(result.Rejections)
-	}
-	return found, squares
-}
-
-func TestXFalse(t *testing.T) {
-	a, b, c := marker.AprilTag36h11(), marker.ArUco4x4(), marker.ArUcoOriginal()
-	n := 300
-	t.Log(falseDetections(t, n, []*marker.Family{a}, []*marker.Family{b, c}))
-	t.Log(falseDetections(t, n, []*marker.Family{b}, []*marker.Family{a, c}))
-	t.Log(falseDetections(t, n, []*marker.Family{c}, []*marker.Family{b, a}))
-	_ = testkit.Long
 }

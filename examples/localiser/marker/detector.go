@@ -139,7 +139,7 @@ func (d *Detector) DetectNear(img *image.Gray, region image.Rectangle) (*Result,
 // candidate looks at the outline of a dark region.
 func (d *Detector) candidate(img *image.Gray, outline []point, cut bool) {
 	if cut {
-		if polygonal(outline) {
+		if d.cutSquare(outline) {
 			d.reject(img, outline, Cut)
 		}
 		return

@@ -22,8 +22,8 @@ func ArUco4x4() *Family {
 }
 
 // ArUcoOriginal returns the 1,024 markers of the first ArUco, of 5 × 5 cells. Each row is
-// one of four words, two bits of the ID. Some of them read as another when turned; those
-// are never detected.
+// one of four words, two bits of the ID. Marker 1023 reads the same in each turn, and is
+// never detected.
 func ArUcoOriginal() *Family {
 	words := [4]uint64{0b10000, 0b10111, 0b01001, 0b01110}
 	f := &Family{Name: "aruco_original", Size: 5, Codes: make([]uint64, 1024)}

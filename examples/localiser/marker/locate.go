@@ -133,30 +133,7 @@ func (s *solver) fromHomography() pose.Pose {
 	centre := pose.Vec3{X: h[2], Y: h[5], Z: 1}.Add(right.Add(down).Scale(s.edge / 2))
 	scale := 2 / (right.Norm() + down.Norm())
 	x, y := right.Scale(1/right.Norm()), down.Scale(-1/down.Norm())
-	return pose.Pose{T: centre.Scale(scale), R: rotation(x, y)}
-}
-
-// rotation returns the rotation whose axes x and y are nearest to two unit vectors that may
-// not be quite perpendicular.
-func rotation(x, y pose.Vec3) pose.Quat {
-	between, apart := x.Add(y), y.Sub(x)
-	between, apart = between.Scale(1/between.Norm()), apart.Scale(1/apart.Norm())
-	x, y = between.Sub(apart).Scale(math.Sqrt2/2), between.Add(apart).Scale(math.Sqrt2/2)
-	z := x.Cross(y)
-	// The largest of the quaternion's components first (S. Shepperd, 1978).
-	var q pose.Quat
-	switch {
-	case x.X+y.Y+z.Z > 0:
-		q = pose.Quat{W: 1 + x.X + y.Y + z.Z, X: y.Z - z.Y, Y: z.X - x.Z, Z: x.Y - y.X}
-	case x.X > y.Y && x.X > z.Z:
-		q = pose.Quat{W: y.Z - z.Y, X: 1 + x.X - y.Y - z.Z, Y: x.Y + y.X, Z: z.X + x.Z}
-	case y.Y > z.Z:
-		q = pose.Quat{W: z.X - x.Z, X: x.Y + y.X, Y: 1 - x.X + y.Y - z.Z, Z: y.Z + z.Y}
-	default:
-		q = pose.Quat{W: x.Y - y.X, X: z.X + x.Z, Y: y.Z + z.Y, Z: 1 - x.X - y.Y + z.Z}
-	}
-	n := q.Norm()
-	return pose.Quat{W: q.W / n, X: q.X / n, Y: q.Y / n, Z: q.Z / n}
+	return pose.Pose{T: centre.Scale(scale), R: camera.Rotation(x, y)}
 }
 
 // mirrored returns the other pose in which a marker looks the same from far away: reflected
@@ -166,7 +143,7 @@ func mirrored(p pose.Pose) pose.Pose {
 	sight := p.T.Scale(1 / p.T.Norm())
 	reflect := func(v pose.Vec3) pose.Vec3 { return v.Sub(sight.Scale(2 * v.Dot(sight))) }
 	x, y := p.R.Rotate(pose.Vec3{X: 1}), p.R.Rotate(pose.Vec3{Y: 1})
-	return pose.Pose{T: p.T, R: rotation(reflect(x), reflect(y))}
+	return pose.Pose{T: p.T, R: camera.Rotation(reflect(x), reflect(y))}
 }
 
 // solve minimises the mismatch from a pose on, by Levenberg and Marquardt. It is false if

@@ -64,3 +64,13 @@ func anyPose(random *rand.Rand, cam *camera.Camera, distance, away float64) pose
 	spin := pose.AxisAngle(pose.Vec3{Z: 1}, 2*math.Pi*random.Float64())
 	return pose.Pose{T: sight.Scale(distance), R: turn.Mul(tilt).Mul(pose.AxisAngle(pose.Vec3{X: 1}, math.Pi)).Mul(spin)}
 }
+
+// cornersSeen returns where the corners of a marker are seen, exactly.
+func cornersSeen(cam *camera.Camera, cameraFromMarker pose.Pose) (corners [4]marker.Corner) {
+	const h = edge / 2
+	for i, p := range [4]pose.Vec3{{X: -h, Y: h}, {X: h, Y: h}, {X: h, Y: -h}, {X: -h, Y: -h}} {
+		u, v, _ := cam.Project(cameraFromMarker.Apply(p))
+		corners[i] = marker.Corner{U: u, V: v, UU: 1e-4, VV: 1e-4}
+	}
+	return corners
+}
