@@ -185,23 +185,26 @@ func densest(sorted []float64, width float64) (middle float64) {
 	return middle
 }
 
-// filled reports whether the points of a face are spread over the rectangle as over a
-// rectangle: a disc has only 0.79 of its area.
+// filled reports whether the points of a face lie in the rectangle, nearly all, and are
+// spread over it: a disc has only 0.79 of its area.
 func filled(spots []spot, r *rectangle) bool {
 	sin, cos := math.Sincos(r.angle)
 	const n = 10
-	var cell [n * n]bool
-	count := 0
+	var seen [n * n]bool
+	cells, out := 0, 0
 	for _, p := range spots {
 		dx, dy := p.x-r.centre.x, p.y-r.centre.y
 		i := int(math.Floor(((cos*dx+sin*dy)/r.length + 0.5) * n))
 		j := int(math.Floor(((cos*dy-sin*dx)/r.width + 0.5) * n))
-		if i >= 0 && j >= 0 && i < n && j < n && !cell[j*n+i] {
-			cell[j*n+i] = true
-			count++
+		switch {
+		case i < 0 || j < 0 || i >= n || j >= n:
+			out++
+		case !seen[j*n+i]:
+			seen[j*n+i] = true
+			cells++
 		}
 	}
-	return count >= n*n*85/100
+	return 100*cells >= 85*n*n && 20*out <= len(spots)
 }
 
 // uncertainty returns the covariance of a box whose n points have the standard deviation

@@ -69,18 +69,23 @@ func (r *rectangle) tighten(spots []spot) rectangle {
 	var ends [4]float64
 	var turn, weight float64
 	for i, s := range [4]*side{&right, &left, &top, &bottom} {
-		length := r.width
+		length, reach := r.width, r.length/2
 		if i >= 2 {
-			length = r.length
+			length, reach = r.length, r.width/2
 		}
-		end, slope := s.line()
-		ends[i] = end + spacing/2 // on average, beyond the last point
-		turn -= slope / length * length * length * length
-		weight += length * length * length
+		ends[i] = reach
+		if end, slope, ok := s.line(); ok {
+			ends[i] = end + spacing/2 // on average, beyond the last point
+			turn -= slope * length * length
+			weight += length * length * length
+		}
+	}
+	if weight > 0 {
+		turn /= weight
 	}
 	x, y := (ends[0]-ends[1])/2, (ends[2]-ends[3])/2
 	return rectangle{
-		angle:  r.angle + turn/weight,
+		angle:  r.angle + turn,
 		centre: spot{r.centre.x + cos*x - sin*y, r.centre.y + sin*x + cos*y},
 		length: ends[0] + ends[1], width: ends[2] + ends[3],
 	}
@@ -109,19 +114,22 @@ func (s *side) add(place, out float64) {
 	}
 }
 
-// line returns how far out a side is in its middle, and by how much more per length of it.
-func (s *side) line() (end, slope float64) {
-	var n, sum, product, squares float64
+// line returns how far out a side is in its middle, and by how much more per length of it,
+// by least squares. It is false where too little of the side is seen.
+func (s *side) line() (end, slope float64, ok bool) {
+	var n, place, out, product, squares float64
 	for i := 1; i < s.bins-1; i++ {
 		if s.n[i] >= 2 {
-			place := (float64(i)+0.5)/float64(s.bins) - 0.5
-			n, sum, product, squares = n+1, sum+s.before[i], product+place*s.before[i], squares+place*place
+			x := (float64(i)+0.5)/float64(s.bins) - 0.5
+			n, place, out = n+1, place+x, out+s.before[i]
+			product, squares = product+x*s.before[i], squares+x*x
 		}
 	}
-	if n == 0 {
-		return 0, 0
+	if n < 3 {
+		return 0, 0, false
 	}
-	return sum / n, product / squares
+	slope = (product - place*out/n) / (squares - place*place/n)
+	return (out - slope*place) / n, slope, true
 }
 
 // along returns the rectangle in a direction.

@@ -75,8 +75,8 @@ func (r Reason) String() string {
 	return "of an unknown reason"
 }
 
-// Rejection is something square that is no detection. A part of the reasons is of no
-// interest: most rectangles are no markers.
+// Rejection is something square that is no detection. Most rectangles are no markers, so
+// that there are many.
 type Rejection struct {
 	Bounds image.Rectangle
 	Why    Reason
@@ -114,6 +114,9 @@ func (d *Detector) Detect(img *image.Gray) (*Result, error) {
 		return nil, engram.Errorf(engram.Invalid, "image", "it is %v with %d bytes; a grey image with all of its pixels is needed", img.Rect, len(img.Pix))
 	}
 	d.result.Detections, d.result.Rejections = d.result.Detections[:0], d.result.Rejections[:0]
+	if float64(min(img.Rect.Dx(), img.Rect.Dy())) < max(d.opts.MinSide/2, tile) {
+		return &d.result, nil // too small for a marker
+	}
 	d.binary.threshold(img, d.opts.MinContrast)
 	// A square of that side that is turned away by 60° has half of its width.
 	shortest := int(3 * d.opts.MinSide)
@@ -181,7 +184,7 @@ func bounds(outline []point) image.Rectangle {
 // refine fits lines to the sides of a square and returns where they meet.
 func (d *Detector) refine(img *image.Gray, sq *square) (corners [4]Corner, ok bool) {
 	rough := sq.quad()
-	// A profile reaches less than a cell inside and outside.
+	// A profile reaches less than a cell in and out, where the next cell's brightness begins.
 	cell := rough.width() / float64(d.largest+2)
 	pr := profile{samples: min(max(2*int(cell/1.2), 4), maxSamples), contrast: float64(d.opts.MinContrast) / 2}
 	var sides [4]line
@@ -208,6 +211,7 @@ func (d *Detector) decode(img *image.Gray, corners *[4]Corner) (best Detection, 
 		q[i] = point{c.U, c.V}
 	}
 	why = Unframed
+	ambiguous := false
 	for _, f := range d.opts.Families {
 		n := f.Size + 2
 		c := cells{img: img, h: fromSquare(float64(n), q), count: n}
@@ -218,26 +222,28 @@ func (d *Detector) decode(img *image.Gray, corners *[4]Corner) (best Detection, 
 		read, ok := f.read(code)
 		switch {
 		case !ok:
-			why = worse(why, UnknownCode)
+			why = max(why, UnknownCode) // the reason of the family that came nearest
 		case margin < d.opts.MinMargin:
-			why = worse(why, Unclear)
-		case read.others > 0 || best.Family != nil && best.Corrected == read.distance:
-			return Detection{}, Ambiguous
-		case best.Family == nil || read.distance < best.Corrected:
+			why = max(why, Unclear)
+		case best.Family != nil && best.Corrected < read.distance:
+		case best.Family != nil && best.Corrected == read.distance:
+			ambiguous = true
+		default:
 			best = Detection{Family: f, ID: read.id, Corrected: read.distance, Margin: margin, Contrast: c.white.level - c.black.level}
 			for i := range best.Corners {
 				best.Corners[i] = corners[(i+read.turns)%4]
 			}
+			ambiguous = read.others > 0
 		}
 	}
-	if best.Family != nil {
-		return best, 0
+	switch {
+	case best.Family == nil:
+		return Detection{}, why
+	case ambiguous:
+		return Detection{}, Ambiguous
 	}
-	return Detection{}, why
+	return best, 0
 }
-
-// worse returns the reason that came from looking closer.
-func worse(a, b Reason) Reason { return max(a, b) }
 
 // dropRepeated drops the less clear one of two detections of one marker in one place.
 func (d *Detector) dropRepeated() {

@@ -38,15 +38,20 @@ const clearly = 9
 
 // Locate returns the pose of a marker whose black border has edges of a length in metres.
 // Where two poses fit, the one is chosen whose orientation is nearer to that of guess, a
-// prediction of cameraFromMarker; without one (nil) the better one. Lens distortion is taken out of the
-// corners. The error is Invalid for a camera or a length that is none, and for corners
-// that no square before the camera has.
+// prediction of cameraFromMarker; without one (nil) the better one. Lens distortion is taken
+// out of the corners. The error is Invalid for a camera or a length that is none, and for
+// corners that have no covariance or are those of no square before the camera.
 func Locate(d *Detection, edge float64, cam *camera.Camera, guess *pose.Pose) (Estimate, error) {
 	if err := cam.Check(); err != nil {
 		return Estimate{}, err
 	}
 	if !(edge > 0) || math.IsInf(edge, 1) {
 		return Estimate{}, engram.Errorf(engram.Invalid, "edge", "a marker's edge is %g m long; it must be positive and finite", edge)
+	}
+	for i, c := range d.Corners {
+		if !(c.UU > 0 && c.UU*c.VV > c.UV*c.UV) {
+			return Estimate{}, engram.Errorf(engram.Invalid, d.Family.Name, "corner %d of marker %d has the covariance %g %g %g; it must be positive definite", i, d.ID, c.UU, c.UV, c.VV)
+		}
 	}
 	s := newSolver(&d.Corners, edge, cam)
 	first, ok := s.solve(s.fromHomography())

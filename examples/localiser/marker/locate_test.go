@@ -119,6 +119,8 @@ func TestLocateNothing(t *testing.T) {
 	good := seen(&cam, facing(1))
 	bad := seen(&cam, facing(1))
 	bad.Corners[0], bad.Corners[2] = bad.Corners[2], bad.Corners[0] // seen from its back
+	certain := seen(&cam, facing(1))
+	certain.Corners[1].UU = 0
 	for name, c := range map[string]struct {
 		d    *marker.Detection
 		edge float64
@@ -128,6 +130,7 @@ func TestLocateNothing(t *testing.T) {
 		"an edge that is NaN": {good, math.NaN(), cam},
 		"no camera":           {good, edge, camera.Camera{}},
 		"corners of a back":   {bad, edge, cam},
+		"a certain corner":    {certain, edge, cam},
 	} {
 		if got, err := marker.Locate(c.d, c.edge, &c.cam, nil); !errors.Is(err, engram.Invalid) {
 			t.Errorf("%s: %+v, %v; want invalid", name, got, err)

@@ -22,10 +22,10 @@ func findSquare(outline []point) (s square, ok bool) {
 	}
 	centre = centre.scale(1 / float64(len(outline)))
 	farthest := func(score func(point) float64) int {
-		best := 0
+		best, most := 0, math.Inf(-1)
 		for i, p := range outline {
-			if score(p) > score(outline[best]) {
-				best = i
+			if x := score(p); x > most {
+				best, most = i, x
 			}
 		}
 		return best
@@ -101,9 +101,9 @@ func (q *quad) width() float64 {
 // line is {p : normal·p = offset} around a place along, with the variances of the offset
 // there and of the slope.
 type line struct {
-	normal, along       point
-	offset              float64
-	variance, slopeness float64
+	normal, along                 point
+	offset                        float64
+	offsetVariance, slopeVariance float64
 }
 
 // profile is how brightness changes across a side of a marker.
@@ -148,7 +148,7 @@ func (e *edges) smooth(sq *square, side int) (a, b point) {
 	if len(e.s) < 3 {
 		return a, b
 	}
-	r := regress(e.s, e.d, math.Inf(1))
+	r := regress(e.s, e.d, every)
 	return a.add(outward.scale(r.at(0) + 0.5)), b.add(outward.scale(r.at(length) + 0.5))
 }
 
@@ -178,8 +178,9 @@ func (e *edges) fit(img *image.Gray, a, b point, pr profile) (line, bool) {
 	if n < 4 || 2*len(e.s) < n {
 		return line{}, false
 	}
-	r := regress(e.s, e.d, math.Inf(1))
-	r = regress(e.s, e.d, max(3*r.sigma, 0.1)) // without outliers
+	all := regress(e.s, e.d, every)
+	reach := max(3*all.sigma, 0.1)
+	r := regress(e.s, e.d, func(i int) bool { return math.Abs(e.d[i]-all.at(e.s[i])) <= reach }) // without outliers
 	if r.n < 4 || r.sigma > 0.7 {
 		return line{}, false
 	}
@@ -187,7 +188,7 @@ func (e *edges) fit(img *image.Gray, a, b point, pr profile) (line, bool) {
 	normal := outward.sub(along.scale(r.slope))
 	normal = normal.scale(1 / normal.norm())
 	middle := a.add(along.scale(r.mean)).add(outward.scale(r.offset))
-	return line{normal: normal, along: middle, offset: normal.dot(middle), variance: r.offsetVariance(), slopeness: r.slopeVariance()}, true
+	return line{normal: normal, along: middle, offset: normal.dot(middle), offsetVariance: r.offsetVariance(), slopeVariance: r.slopeVariance()}, true
 }
 
 // nearest returns the point of a line that is nearest to p.
@@ -196,7 +197,7 @@ func (l *line) nearest(p point) point { return p.add(l.normal.scale(l.offset - l
 // varianceAt returns the variance of a line's place across it, near p.
 func (l *line) varianceAt(p point) float64 {
 	s := p.distance(l.along)
-	return l.variance + l.slopeness*s*s
+	return l.offsetVariance + l.slopeVariance*s*s
 }
 
 // edge returns how far outward of p the edge is: the centre of the brightness gradient.
@@ -226,10 +227,10 @@ func (pr profile) edge(img *image.Gray, p, outward point) (d float64, ok bool) {
 
 // brightness interpolates between the pixels around p. It is false outside of the image.
 func brightness(img *image.Gray, p point) (float64, bool) {
-	x, y := int(p.x), int(p.y)
-	if p.x < 0 || p.y < 0 || x >= img.Rect.Dx()-1 || y >= img.Rect.Dy()-1 {
-		return 0, false
+	if !(p.x >= 0 && p.y >= 0 && p.x < float64(img.Rect.Dx()-1) && p.y < float64(img.Rect.Dy()-1)) {
+		return 0, false // or at infinity, beyond the horizon of a homography
 	}
+	x, y := int(p.x), int(p.y)
 	fx, fy := p.x-float64(x), p.y-float64(y)
 	i := y*img.Stride + x
 	upper, lower := img.Pix[i:i+2], img.Pix[i+img.Stride:i+img.Stride+2]
@@ -247,19 +248,10 @@ type regression struct {
 
 func (r *regression) at(s float64) float64 { return r.offset + r.slope*(s-r.mean) }
 
-// regress fits a line to the points that lie within reach of the line fitted to all.
-func regress(s, d []float64, reach float64) (r regression) {
-	r = leastSquares(s, d, func(int) bool { return true })
-	if math.IsInf(reach, 1) {
-		return r
-	}
-	all := r
-	return leastSquares(s, d, func(i int) bool {
-		return math.Abs(d[i]-all.at(s[i])) <= reach
-	})
-}
+func every(int) bool { return true }
 
-func leastSquares(s, d []float64, use func(i int) bool) (r regression) {
+// regress fits a line to some of the points.
+func regress(s, d []float64, use func(i int) bool) (r regression) {
 	var product float64
 	for i := range s {
 		if use(i) {

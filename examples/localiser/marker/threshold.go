@@ -24,7 +24,8 @@ const (
 func (b *binary) at(x, y int) int { return (y+1)*b.stride + x + 1 }
 
 // threshold finds the dark pixels of an image: those below the middle between the darkest
-// and the brightest nearby, where these differ by at least contrast levels.
+// and the brightest nearby, where these differ by at least contrast levels. The image is at
+// least a tile wide.
 func (b *binary) threshold(img *image.Gray, contrast int) {
 	b.resize(img.Rect.Dx(), img.Rect.Dy())
 	for ty := 0; ty*tile < b.height; ty++ {
@@ -57,11 +58,9 @@ func (b *binary) extremes(img *image.Gray, ty int) {
 	for y := ty * tile; y < min((ty+1)*tile, b.height); y++ {
 		row := img.Pix[y*img.Stride:][:b.width]
 		for tx := range low {
-			lo, hi := low[tx], high[tx]
-			for _, p := range row[tx*tile : min((tx+1)*tile, len(row))] {
-				lo, hi = min(lo, p), max(hi, p)
-			}
-			low[tx], high[tx] = lo, hi
+			p := row[min(tx*tile, b.width-tile):][:tile] // the last tile may share pixels
+			low[tx] = min(low[tx], p[0], p[1], p[2], p[3])
+			high[tx] = max(high[tx], p[0], p[1], p[2], p[3])
 		}
 	}
 }

@@ -114,9 +114,9 @@ func (r *Renderer) Render(boards []Board, cam *camera.Camera, worldFromCamera po
 // seen is a board in the camera's frame: the ray (x, y, 1)·z meets its plane where
 // z = distance/(normal·ray), at the coordinates across·p - across0 and up·p - up0.
 type seen struct {
-	board                 *Board
-	normal, across, up    pose.Vec3
-	distance, across0, u0 float64
+	board                  *Board
+	normal, across, up     pose.Vec3
+	distance, across0, up0 float64
 }
 
 func (r *Renderer) look(boards []Board, cameraFromWorld pose.Pose) {
@@ -125,7 +125,7 @@ func (r *Renderer) look(boards []Board, cameraFromWorld pose.Pose) {
 		p := cameraFromWorld.Mul(boards[i].Pose)
 		b := seen{board: &boards[i], across: p.R.Rotate(pose.Vec3{X: 1}), up: p.R.Rotate(pose.Vec3{Y: 1})}
 		b.normal = p.R.Rotate(pose.Vec3{Z: 1})
-		b.distance, b.across0, b.u0 = b.normal.Dot(p.T), b.across.Dot(p.T), b.up.Dot(p.T)
+		b.distance, b.across0, b.up0 = b.normal.Dot(p.T), b.across.Dot(p.T), b.up.Dot(p.T)
 		if b.distance < 0 { // its front is towards the camera
 			r.boards = append(r.boards, b)
 		}
@@ -147,7 +147,7 @@ func (r *Renderer) trace(x, y float64) (owner int, z float64, c Colour) {
 			continue
 		}
 		px := at*(b.across.X*x+b.across.Y*y+b.across.Z) - b.across0
-		py := at*(b.up.X*x+b.up.Y*y+b.up.Z) - b.u0
+		py := at*(b.up.X*x+b.up.Y*y+b.up.Z) - b.up0
 		if 2*math.Abs(px) <= b.board.Width && 2*math.Abs(py) <= b.board.Height {
 			owner, z, hitX, hitY = i, at, px, py
 		}
@@ -260,12 +260,12 @@ func weighted(pixels []Colour, kernel []float32, start, i, n, step int) (sum Col
 func (r *Renderer) expose(cam *camera.Camera, s Sensor) *Image {
 	random := rand.New(rand.NewPCG(s.Seed, 0))
 	img := &Image{cam.Width, cam.Height, make([]byte, 3*len(r.light)), make([]float32, len(r.light))}
-	corner := float64(cam.Width*cam.Width+cam.Height*cam.Height) / 4
+	toCorner2 := float64(cam.Width*cam.Width+cam.Height*cam.Height) / 4
 	for i, light := range r.light {
 		gain := float32(1)
 		if s.Vignetting > 0 {
 			x, y := float64(i%cam.Width)-cam.Cx, float64(i/cam.Width)-cam.Cy
-			gain = float32(1 - s.Vignetting*(x*x+y*y)/corner)
+			gain = float32(1 - s.Vignetting*(x*x+y*y)/toCorner2)
 		}
 		for k, x := range light {
 			x *= gain
