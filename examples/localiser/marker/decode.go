@@ -2,6 +2,7 @@ package marker
 
 import (
 	"image"
+	"math"
 )
 
 // homography maps the plane of a marker to the image: (x, y) to (h0 x + h1 y + h2, h3 x +
@@ -41,28 +42,32 @@ type cells struct {
 	black, white shade
 }
 
-// sample returns the brightness of a cell, the mean of five places in it, and its centre
-// from the marker's. It is false outside of the image.
-func (c *cells) sample(row, column int) (value, x, y float64, ok bool) {
+// cell is the brightness in a cell, of five places in it, and its centre from the marker's.
+type cell struct{ mean, low, high, x, y float64 }
+
+// sample looks into a cell. It is false outside of the image.
+func (c *cells) sample(row, column int) (s cell, ok bool) {
 	const d = 0.2
-	for _, o := range [5]point{{}, {-d, -d}, {d, -d}, {d, d}, {-d, d}} {
-		v, in := brightness(c.img, c.h.apply(float64(column)+0.5+o.x, float64(row)+0.5+o.y))
-		if !in {
-			return 0, 0, 0, false
-		}
-		value += v / 5
-	}
 	half := float64(c.count) / 2
-	return value, float64(column) + 0.5 - half, float64(row) + 0.5 - half, true
+	s = cell{low: 255, x: float64(column) + 0.5 - half, y: float64(row) + 0.5 - half}
+	for _, o := range [5]point{{}, {-d, -d}, {d, -d}, {d, d}, {-d, d}} {
+		v, ok := brightness(c.img, c.h.apply(float64(column)+0.5+o.x, float64(row)+0.5+o.y))
+		if !ok {
+			return cell{}, false
+		}
+		s.mean += v / 5
+		s.low, s.high = min(s.low, v), max(s.high, v)
+	}
+	return s, true
 }
 
 // ring visits the cells of the square ring that is out cells outside of the border.
-func (c *cells) ring(out int, visit func(value, x, y float64)) {
+func (c *cells) ring(out int, visit func(cell)) {
 	low, high := -out, c.count-1+out
 	for i := low; i < high; i++ {
 		for _, at := range [4][2]int{{low, i}, {i, high}, {high, low + high - i}, {low + high - i, low}} {
-			if value, x, y, ok := c.sample(at[0], at[1]); ok {
-				visit(value, x, y)
+			if s, ok := c.sample(at[0], at[1]); ok {
+				visit(s)
 			}
 		}
 	}
@@ -72,12 +77,12 @@ func (c *cells) ring(out int, visit func(value, x, y float64)) {
 // are zero; where a few cells are outside of the image the plane is somewhat off.
 func (c *cells) fitShade(out int) (s shade, n int) {
 	var sum, sumX, sumY, squares float64
-	c.ring(out, func(value, x, y float64) {
+	c.ring(out, func(s cell) {
 		n++
-		sum += value
-		sumX += value * x
-		sumY += value * y
-		squares += x * x
+		sum += s.mean
+		sumX += s.mean * s.x
+		sumY += s.mean * s.y
+		squares += s.x * s.x
 	})
 	if n == 0 {
 		return shade{}, 0
@@ -85,9 +90,9 @@ func (c *cells) fitShade(out int) (s shade, n int) {
 	return shade{sum / float64(n), sumX / squares, sumY / squares}, n
 }
 
-// level returns where a brightness lies between black, -1, and white, 1.
-func (c *cells) level(value, x, y float64) float64 {
-	b, w := c.black.at(x, y), c.white.at(x, y)
+// level returns where the brightness of a cell lies between black, -1, and white, 1.
+func (c *cells) level(s *cell, value float64) float64 {
+	b, w := c.black.at(s.x, s.y), c.white.at(s.x, s.y)
 	if w-b < 1 {
 		return 0
 	}
@@ -104,13 +109,13 @@ func (c *cells) framed(contrast float64) bool {
 		return false
 	}
 	wrong := [2]int{}
-	c.ring(0, func(value, x, y float64) {
-		if c.level(value, x, y) > 0 {
+	c.ring(0, func(s cell) {
+		if c.level(&s, s.mean) > 0 {
 			wrong[0]++
 		}
 	})
-	c.ring(1, func(value, x, y float64) {
-		if c.level(value, x, y) < 0 {
+	c.ring(1, func(s cell) {
+		if c.level(&s, s.mean) < 0 {
 			wrong[1]++
 		}
 	})
@@ -118,19 +123,27 @@ func (c *cells) framed(contrast float64) bool {
 }
 
 // code reads the cells inside the border, and how clearly they are black or white: the
-// mean distance from the middle, 0 to 1.
+// mean distance from the middle, 0 to 1. It is 0 where more than one cell in sixteen is
+// both, as where the cells are those of another grid.
 func (c *cells) code() (code uint64, margin float64) {
 	size := c.count - 2
+	mixed := 0
 	for row := range size {
 		for column := range size {
-			value, x, y, _ := c.sample(row+1, column+1)
-			level := c.level(value, x, y)
+			s, _ := c.sample(row+1, column+1)
+			level := c.level(&s, s.mean)
 			code <<= 1
 			if level > 0 {
 				code |= 1
 			}
-			margin += min(max(level, -level), 1)
+			if c.level(&s, s.low) < 0 && c.level(&s, s.high) > 0 {
+				mixed++
+			}
+			margin += min(math.Abs(level), 1)
 		}
+	}
+	if 16*mixed > size*size {
+		return code, 0
 	}
 	return code, margin / float64(size*size)
 }

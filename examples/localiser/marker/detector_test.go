@@ -199,7 +199,7 @@ func TestImagesThatAreNone(t *testing.T) {
 // Images of clutter without markers have no detection: less than one in 1,000 images.
 func TestClutter(t *testing.T) {
 	seed := testkit.Seed(t)
-	n := testkit.Repeats(15, 2000)
+	n := testkit.Repeats(6, 2000)
 	all := []*marker.Family{marker.AprilTag36h11(), marker.ArUco4x4(), marker.ArUcoOriginal()}
 	for i, f := range all {
 		foreign := slices.Delete(slices.Clone(all), i, i+1)

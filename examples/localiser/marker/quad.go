@@ -63,7 +63,7 @@ func (s *square) quad() (q quad) {
 func straight(outline []point, from, to int) bool {
 	side := outline[to].sub(outline[from])
 	length := side.norm()
-	tolerance := (1.5 + 0.03*length) * length
+	tolerance := (2.5 + 0.03*length) * length // the ends may be some pixels off the corners
 	for i := from; i != to; i = (i + 1) % len(outline) {
 		if math.Abs(side.cross(outline[i].sub(outline[from]))) > tolerance {
 			return false
@@ -137,7 +137,8 @@ func (e *edges) smooth(sq *square, side int) (a, b point) {
 	from, to := sq.corners[side], sq.corners[(side+1)%4]
 	a, b = sq.outline[from], sq.outline[to]
 	along, outward := directions(a, b)
-	length, margin := a.distance(b), cornerMargin(a.distance(b))
+	length := a.distance(b)
+	margin := max(2, 0.15*length)
 	e.s, e.d = e.s[:0], e.d[:0]
 	for i := from; i != to; i = (i + 1) % len(sq.outline) {
 		p := sq.outline[i].sub(a)
@@ -159,14 +160,11 @@ func directions(a, b point) (along, outward point) {
 	return along, point{along.y, -along.x}
 }
 
-// cornerMargin returns how much at each end of a side is left out.
-func cornerMargin(length float64) float64 { return max(2, 0.06*length) }
-
 // fit measures the edge along the side from a to b and fits a line.
 func (e *edges) fit(img *image.Gray, a, b point, pr profile) (line, bool) {
 	length := a.distance(b)
 	along, outward := directions(a, b)
-	margin := cornerMargin(length)
+	margin := max(2, 0.06*length) // blur rounds the corners
 	n := int(length - 2*margin)
 	e.s, e.d = e.s[:0], e.d[:0]
 	for i := range n + 1 {
