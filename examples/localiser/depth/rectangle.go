@@ -22,11 +22,15 @@ const outside = 0.04
 // fitRectangle returns the rectangle that the points fill evenly: of those in all
 // directions the smallest, moved to where the points end.
 func fitRectangle(spots []spot) rectangle {
-	scratch := make([]float64, len(spots))
+	var few []spot // some hundreds decide on the direction
+	for i := 0; i < len(spots); i += 1 + len(spots)/500 {
+		few = append(few, spots[i])
+	}
+	scratch := make([]float64, len(few))
 	best := rectangle{length: math.Inf(1), width: 1}
 	const step = math.Pi / 60
 	for i := range 30 {
-		if r := along(spots, float64(i)*step, scratch); r.length*r.width < best.length*best.width {
+		if r := along(few, float64(i)*step, scratch); r.length*r.width < best.length*best.width {
 			best = r
 		}
 	}

@@ -66,15 +66,17 @@ func (b *binary) trace(outline []point, x, y int) []point {
 }
 
 // area returns the area within an outline, positive if it goes clockwise in the image.
-func area(outline []point) (twice float64) {
+func area(outline []point) float64 {
+	var sum float64
 	last := outline[len(outline)-1]
 	for _, p := range outline {
-		twice += last.cross(p)
+		sum += last.cross(p)
 		last = p
 	}
-	return twice / 2
+	return sum / 2
 }
 
+// touchesEdge reports whether an outline goes along the image's edge.
 func (b *binary) touchesEdge(outline []point) bool {
 	right, bottom := float64(b.width-1), float64(b.height-1)
 	for _, p := range outline {
