@@ -35,6 +35,7 @@ func served(t *testing.T, c Config) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n.within = testkit.Patience // a busy machine may take longer than [EndWithin]
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Serve(ctx) }()

@@ -70,8 +70,8 @@ type trip struct {
 	odometer
 	events []engram.ID
 	noted  engram.Time // of the last of them
-	told   time.Time // how far it is
-	sought time.Time // where the goal is
+	told   time.Time   // how far it is
+	sought time.Time   // where the goal is
 }
 
 // odometer counts how far a robot has gone.

@@ -277,4 +277,3 @@ func TestGoalMovesAndAbort(t *testing.T) {
 		}
 	})
 }
-
